@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections import deque
@@ -19,7 +20,16 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from kmonitor.alerts.retries import (
+    RETRIED_ANSWERS,
+    WAITS_S,
+    Outcome,
+    Retry,
+    Target,
+    retry_after,
+)
 from kmonitor.alerts.rules import AlertSettings, WebhookForm
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.base.output import last_line
 from kmonitor_agent.wire.release import VERSION
 
@@ -39,17 +49,30 @@ class Delivery:
         command: To run, with the facts as JSON at its standard input; empty: none.
         webhook: To post them to; empty: nowhere.
         form: Form of what is posted.
+        tries_left: How often it is sent again at most where that fails.
     """
 
     facts: dict[str, str | float]
     command: str = ""
     webhook: str = ""
     form: WebhookForm = "auto"
+    tries_left: int = len(WAITS_S)
 
     @classmethod
     def of(cls, facts: dict[str, str | float], settings: AlertSettings) -> "Delivery":
         """An alert on its way to where the user wants it."""
         return cls(facts, settings.command, settings.webhook, settings.form)
+
+    @classmethod
+    def again(cls, retry: Retry, settings: AlertSettings) -> "Delivery":
+        """An alert on its way to the target that did not take it."""
+        return cls(
+            retry.facts,
+            settings.command if retry.target == "command" else "",
+            settings.webhook if retry.target == "webhook" else "",
+            settings.form,
+            retry.tries_left,
+        )
 
 
 def invalid_command_reason(command: str) -> str:
@@ -152,9 +175,17 @@ class AlertSender:
     `send` and `stop` are for the thread that made it.
     """
 
-    def __init__(self, failed: Callable[[str], object]) -> None:
-        """Args: `failed`: called with an error text, from this part's thread."""
+    def __init__(
+        self, failed: Callable[[str, Retry | None], object], sent_log: SentAlertLog
+    ) -> None:
+        """There is no thread before `send`.
+
+        Args:
+            failed: Called with an error text, and the next try if any, from this part's thread.
+            sent_log: Where every try is listed.
+        """
         self._failed = failed
+        self._sent_log = sent_log
         self._lock = threading.Lock()
         self._waiting: deque[Delivery] = deque()
         self._thread: threading.Thread | None = None
@@ -175,7 +206,8 @@ class AlertSender:
                 )
                 self._thread.start()
         if not has_room:
-            self._failed("Alerts are arriving faster than they can be sent; this one was dropped.")
+            text = "Alerts are arriving faster than they can be sent; this one was dropped."
+            self._failed(text, None)
 
     def stop(self) -> None:
         """End the thread, and a command that still runs."""
@@ -191,19 +223,35 @@ class AlertSender:
 
     def _main(self) -> None:
         while (delivery := self._next()) is not None:
-            for why in self.hand_over(delivery):
+            for why, retry in self.hand_over(delivery):
                 if not self._ends:
-                    self._failed(why[:_LONGEST_OUTPUT])
+                    self._failed(why, retry)
 
-    def hand_over(self, delivery: Delivery) -> Iterator[str]:
-        """Hand an alert over, on the thread that calls; why not, of each that fails."""
-        for target, act in ((delivery.command, self._run), (delivery.webhook, self._post)):
-            try:
-                why = act(delivery) if target and not self._ends else ""
-            except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
-                why = f"An alert was not sent: {type(exc).__name__}: {exc}"
+    def hand_over(self, delivery: Delivery) -> Iterator[tuple[str, Retry | None]]:
+        """Hand an alert over, on the thread that calls; of each failure why, and the next try."""
+        for outcome in self._outcomes(delivery):
+            now_wall_s = time.time()
+            why = outcome.why[:_LONGEST_OUTPUT]
+            retry = retry_after(outcome, delivery.facts, delivery.tries_left, now_wall_s)
+            again_wall_s = None if retry is None else retry.due_s
+            self._sent_log.add(
+                SentAlert(now_wall_s, outcome.target, delivery.facts, why, again_wall_s)
+            )
             if why:
-                yield why
+                yield why, retry
+
+    def _outcomes(self, delivery: Delivery) -> Iterator[Outcome]:
+        ways: tuple[tuple[Target, str, Callable[[Delivery], Outcome]], ...] = (
+            ("command", delivery.command, self._run),
+            ("webhook", delivery.webhook, self._post),
+        )
+        for target, address, act in ways:
+            if not address or self._ends:
+                continue
+            try:
+                yield act(delivery)
+            except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
+                yield Outcome(target, f"An alert was not sent: {type(exc).__name__}: {exc}")
 
     def _next(self) -> Delivery | None:
         """The delivery that waits longest; None: there is none, and this thread ends."""
@@ -213,7 +261,7 @@ class AlertSender:
             self._thread = None
             return None
 
-    def _run(self, delivery: Delivery) -> str:
+    def _run(self, delivery: Delivery) -> Outcome:
         arguments = _arguments(delivery.command)
         # Into a file: whoever the command leaves behind may hold a pipe open for ever.
         with tempfile.TemporaryFile() as stderr_file:
@@ -227,20 +275,24 @@ class AlertSender:
                     start_new_session=True,
                 )
             except OSError as exc:
-                return f"The alert command cannot be run: {arguments[0]}: {exc.strerror}."
+                why = f"The alert command cannot be run: {arguments[0]}: {exc.strerror}."
+                return Outcome("command", why, may_repeat=True)
             self._begin(process)
             try:
                 process.communicate(f"{json.dumps(delivery.facts)}\n".encode(), timeout=_COMMAND_S)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 process.communicate()
-                return f"The alert command was killed: it took longer than {_COMMAND_S:g} s."
+                why = f"The alert command was killed: it took longer than {_COMMAND_S:g} s."
+                return Outcome("command", why)
             finally:
                 self._process = None
-            if not process.returncode:
-                return ""
+            status = process.returncode
+            if not status:
+                return Outcome("command")
             last = last_line(stderr_file, _LONGEST_OUTPUT)
-        return f"The alert command exited with status {process.returncode}. {last}".strip()
+        why = f"The alert command exited with status {status}. {last}".strip()
+        return Outcome("command", why, may_repeat=status > 0)
 
     def _begin(self, process: subprocess.Popen[bytes]) -> None:
         """It runs now; where all has been ended meanwhile it goes, too."""
@@ -250,7 +302,7 @@ class AlertSender:
         if is_late:
             _kill(process)
 
-    def _post(self, delivery: Delivery) -> str:
+    def _post(self, delivery: Delivery) -> Outcome:
         address, body = webhook_message(delivery)
         request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook
             address,
@@ -261,12 +313,15 @@ class AlertSender:
         host = urlsplit(address).hostname
         try:
             with _OPENER.open(request, timeout=_POST_S):
-                return ""
+                return Outcome("webhook")
         except urllib.error.HTTPError as exc:
-            return f"The alert webhook at {host} rejected the alert: {exc.code} {exc.reason}."
-        except (OSError, urllib.error.URLError) as exc:
-            why = getattr(exc, "reason", exc)
-            return f"The alert webhook at {host} could not be reached: {why}."
+            why = f"The alert webhook at {host} rejected the alert: {exc.code} {exc.reason}."
+            return Outcome("webhook", why, may_repeat=exc.code in RETRIED_ANSWERS)
+        except urllib.error.URLError as exc:  # raised until the whole request is sent
+            why = f"The alert webhook at {host} could not be reached: {exc.reason}."
+            return Outcome("webhook", why, may_repeat=True)
+        except OSError as exc:
+            return Outcome("webhook", f"The alert webhook at {host} did not answer: {exc}.")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from kmonitor.alerts.retries import Retry
 from kmonitor.alerts.rules import (
     AlertKind,
     AlertMetric,
@@ -74,6 +75,7 @@ class HeldAlerts(msgspec.Struct, frozen=True):
         unseen: Number that the cool-down has suppressed since.
         lost: Addresses of the hosts that are lost, whether their alert was given or waits.
         due: Due, and not handed over yet.
+        again: Not taken by a target, and sent to it again.
     """
 
     waiting: list[tuple[_Key, _Waiting]] = []
@@ -81,6 +83,7 @@ class HeldAlerts(msgspec.Struct, frozen=True):
     unseen: list[tuple[_Key, int]] = []
     lost: list[str] = []
     due: list[Alert] = []
+    again: list[Retry] = []
 
 
 class AlertEvaluator:
@@ -268,16 +271,28 @@ def _metric_of(event: events.AnyEvent) -> AlertMetric:
     return ruled_metric(event.metric) if is_of_metric else ""
 
 
-_decoder = msgspec.msgpack.Decoder(list[Alert])
+class HandOver(msgspec.Struct, frozen=True):
+    """What the hub hands to the process that delivers.
+
+    Attributes:
+        alerts: For all targets.
+        again: For the one that did not take it.
+    """
+
+    alerts: list[Alert] = []
+    again: list[Retry] = []
+
+
+_decoder = msgspec.msgpack.Decoder(HandOver)
 _held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
 
 
-def encode_alerts(alerts: list[Alert]) -> bytes:
+def encode_hand_over(hand_over: HandOver) -> bytes:
     """Alerts with their events."""
-    return msgspec.msgpack.encode(alerts)
+    return msgspec.msgpack.encode(hand_over)
 
 
-def decode_alerts(data: bytes) -> list[Alert]:
+def decode_hand_over(data: bytes) -> HandOver:
     """The same alerts. Raises: `msgspec.MsgspecError`."""
     return _decoder.decode(data)
 

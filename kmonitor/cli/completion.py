@@ -1,7 +1,7 @@
 """`kmonitor completion`: what Tab offers in bash, zsh and fish, and where that is set up."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -12,6 +12,7 @@ from kmonitor.alerts.rules import rule_keys, rule_name
 from kmonitor.base.atomic_file import atomic_file
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
+from kmonitor.cli.common.options import choices_of
 from kmonitor.cli.common.run_choice import LAST, PINNED, SHORT_ID
 from kmonitor.cli.common.terminal import DONE, UsageError, print_text, terminal_safe
 from kmonitor.connect.hub_client import HubClient
@@ -157,16 +158,7 @@ def _values(argument: Any, name: str) -> list[str]:
     if name in _RUN_NAMES or name == "--run":
         names = _run_names()
         return names + ([f"{PINNED}{each}" for each in names[1:]] if name in ("A", "B") else [])
-    return list(_choices(argument.hint))
-
-
-def _choices(hint: Any) -> Iterator[str]:
-    """Texts of the literals in a type."""
-    for each in get_args(hint):
-        if isinstance(each, str):
-            yield each
-        else:
-            yield from _choices(each)
+    return list(choices_of(argument.hint))
 
 
 def _run_names() -> list[str]:

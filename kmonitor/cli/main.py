@@ -5,12 +5,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from cyclopts import (
     App,
+    Argument,
     CoercionError,
     CycloptsError,
+    MissingArgumentError,
     Token,
     UnknownCommandError,
     UnknownOptionError,
@@ -66,6 +68,17 @@ _NAMES: Final = {
     "measured": "BATCH=SIZE",
 }
 """Placeholders of options whose own name says nothing about their value."""
+
+_EXAMPLES: Final = {
+    "TIME": "30s, 12h or 7d",
+    "SIZE": "8GiB or 500MB",
+    "URL": "https://HOST/PATH",
+    "CONDITION": '"ram>+5%"',
+    "SHAPE": "224,224,3",
+    "BATCH=SIZE": "32=1.9GiB",
+    "N": "20",
+}
+"""Values of options, by their placeholder."""
 
 _REQUIRED = re.compile(r"--([a-z-]+) (?:STR|CHOICE)\b")
 
@@ -280,7 +293,7 @@ _SUBCOMMANDS = {
 
 
 _GROUPS = {
-    "alerts": ("set", "rule", "test", "dry-run"),
+    "alerts": ("set", "rule", "test", "dry-run", "sent"),
     "hub": (
         *("status", "stop", "ensure", "keep", "store", "move-history", "install-unit"),
         "dashboard",
@@ -334,7 +347,7 @@ _OTHER_WORDS_OF_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(_LISTING, "alerts"),
         **dict.fromkeys(("add", "target", "edit"), "alerts set --webhook URL"),
         **dict.fromkeys(_REMOVING, "alerts set --command '' --webhook ''"),
-        **dict.fromkeys(("history", "log", "sent"), "alerts dry-run"),
+        **dict.fromkeys(("history", "log", "logs"), "alerts sent"),
     },
     "hosts": {**dict.fromkeys(_LISTING, "hosts"), **dict.fromkeys(_REMOVING, "hosts remove HOST")},
     "hub": {**dict.fromkeys(_LISTING, "hub status"), "start": "hub"},
@@ -486,11 +499,24 @@ def _complain_of_command_line(argv: list[str], exc: CycloptsError) -> None:
             _complain_of_option(argv, exc)
         case UnknownCommandError() if argv[0] in _GROUPS:
             _complain_of_command(f"{argv[0]} ", argv[1], _GROUPS[argv[0]])
+        case MissingArgumentError(keyword=str(option), argument=Argument(hint=hint)):
+            _complain_of_usage(argv[0], f"{option} needs a value{_example(option, hint)}.")
         case CoercionError(token=Token(value=typed)) if meant := _meant_value(exc, typed):
             what = str(exc).partition(" Did you mean")[0]
             _complain_of_usage(argv[0] if argv else "", f'{what} Did you mean "{meant}"?')
         case _:
             _complain_of_usage(argv[0] if argv else "", str(exc))
+
+
+def _example(option: str, hint: Any) -> str:
+    """How a value of an option looks, with a comma; empty: not known."""
+    from kmonitor.cli.common.options import choices_of  # noqa: PLC0415 - for an error only
+
+    if choices := ", ".join(choices_of(hint)):
+        return f": {choices}"
+    is_number = {int, float} & {hint, *get_args(hint)}
+    example = _EXAMPLES.get("N" if is_number else _named(option))
+    return f", such as {example}" if example else ""
 
 
 def _meant_value(exc: CoercionError, typed: str) -> str:
@@ -512,9 +538,13 @@ def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:
 
 
 def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
-    hint = about_option(argv, exc.token.keyword or exc.token.value)
+    option = exc.token.keyword or exc.token.value
+    hint = about_option(argv, option)
     if hint is None:
-        _complain_of_usage(argv[0], str(exc))
+        what, suggests, meant = str(exc).partition(" Did you mean ")
+        # The hyphens that all options share make none of them near.
+        is_near = difflib.get_close_matches(option.lstrip("-"), [meant.lstrip("-")[:-1]])
+        _complain_of_usage(argv[0], f"{what}{suggests}{meant}" if is_near else what)
         return
     print_stderr(f"kmonitor: {terminal_safe(hint[0])}")
     print_stderr(terminal_safe(hint[1]))

@@ -140,7 +140,8 @@ def memory_map(
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
             id or name, the beginning of one, or `last`.
         training: Training settings.
-        limit: Find the largest batch size that fits in this much memory, such as 8GiB.
+        limit: Find the largest batch size that fits in this much memory, such as 8GiB. 8G is the
+            same; 8GB is 8 x 10^9 bytes.
         advice: List changes that would lower the peak, and by how much.
         file: How the file is read.
         as_json: Print one JSON document.
@@ -156,22 +157,27 @@ def memory_map(
         with _waiting("calculating other batch sizes and changes") as tick:
             for _ in completing(question, result):
                 tick()
-    _print_result(layout, result, limit, has_advice=advice, as_json=as_json)
+    _print_result(layout, result, limit_bytes, has_advice=advice, as_json=as_json)
     return DONE
 
 
 def _print_result(
-    layout: ModelLayout, result: MapResult, limit: str, *, has_advice: bool, as_json: bool
+    layout: ModelLayout,
+    result: MapResult,
+    limit_bytes: int | None,
+    *,
+    has_advice: bool,
+    as_json: bool,
 ) -> None:
     if as_json:
-        more = {"fit": result.fit} if limit else {}
+        more = {} if limit_bytes is None else {"fit": result.fit}
         more |= {"advice": result.advice} if has_advice else {}
         print_json({**_document(layout, result), **more})
         return
     if result.found is not None:
         print_map(layout, result.found)
-    if result.fit is not None:
-        print_fit(result.fit, limit)
+    if result.fit is not None and limit_bytes is not None:
+        print_fit(result.fit, limit_bytes)
     if has_advice:
         print_advice(result.advice)
 
@@ -437,13 +443,14 @@ def _row(row: LayerMemory) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def print_fit(fit: BatchFit, limit: str) -> None:
+def print_fit(fit: BatchFit, limit_bytes: int) -> None:
     """Print the largest batches within a limit."""
+    limit = size_text(limit_bytes)
     if fit.likely is None:
-        print_text(f"Not even a batch size of 1 is expected to fit within {terminal_safe(limit)}.")
+        print_text(f"Not even a batch size of 1 is expected to fit within {limit}.")
         return
     print_text(
-        f"Largest batch size within {terminal_safe(limit)}: {fit.likely} by the estimate,"
+        f"Largest batch size within {limit}: {fit.likely} by the estimate,"
         f" {fit.certain or 'none'} by its upper bound."
     )
 

@@ -172,7 +172,7 @@ def _is_run(path: Path) -> bool:
 
 
 _DATABASE: Final = re.compile(
-    r"hub\.lock|(team-hub-id|clock|alerts\.held)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
+    r"hub\.lock|(team-hub-id|clock|alerts\.(held|sent))(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
 _CHECKPOINT: Final = re.compile(

@@ -56,6 +56,7 @@ def runs(  # noqa: PLR0913 - the user's options
     state: Annotated[tuple[StateFilter, ...], Parameter(name="--state", negative="")] = (),
     sort: Annotated[RunSort, Parameter(name="--sort")] = "started",
     limit: Annotated[int | None, Parameter(name="--limit", validator=Number(gte=1))] = None,
+    since: Annotated[str | None, Parameter(name="--since")] = None,
     watch: Annotated[bool, Parameter(name=("--watch", "-w"), negative="")] = False,
     json: JsonOption = False,
     folder: FolderOption = None,
@@ -71,6 +72,8 @@ def runs(  # noqa: PLR0913 - the user's options
             repeated.
         sort: Largest first; names and states alphabetically.
         limit: Show at most this many runs, the first ones in sort order.
+        since: Only runs whose last event is not older than this: `30m`, `12h`, `7d`; a bare number
+            means days.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
@@ -80,7 +83,8 @@ def runs(  # noqa: PLR0913 - the user's options
             a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    order = partial(_ordered, state=state, sort=sort, limit=limit)
+    age_s = None if since is None else seconds_from(since, "--since")
+    order = partial(_ordered, state=state, sort=sort, limit=limit, age_s=age_s)
     if watch:
         return _watch(HubRoute(host, folder, hub), order, json=json)
     with open_hub(host, folder=folder, hub=hub) as client:
@@ -99,7 +103,7 @@ def runs(  # noqa: PLR0913 - the user's options
     return DONE
 
 
-_NO_SUCH_RUNS: Final = "No run is in this state."
+_NO_SUCH_RUNS: Final = "No run matches these options."
 
 
 def _ordered(
@@ -108,8 +112,11 @@ def _ordered(
     state: tuple[StateFilter, ...],
     sort: RunSort,
     limit: int | None,
+    age_s: float | None,
 ) -> list[RunSummary]:
-    return sorted_runs((run for run in found if has_state(run, state)), sort)[:limit]
+    begin_wall_s = 0.0 if age_s is None else time.time() - age_s
+    wanted = (run for run in found if has_state(run, state) and run.last_wall_s >= begin_wall_s)
+    return sorted_runs(wanted, sort)[:limit]
 
 
 def _watch(

@@ -27,6 +27,8 @@ from kmonitor.cli.common.terminal import (
 )
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row
+from kmonitor.ui.limits.limit_text import metric_name, metric_name_in_sentence, threshold_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
@@ -43,7 +45,7 @@ from kmonitor_agent.wire.messages.commands import (
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, SessionStarted
+from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, Notice, SessionStarted
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
 
@@ -74,10 +76,10 @@ def command(  # noqa: PLR0913 - the user's arguments
             process, with the same result; under `kmonitor run` only. auto: collect, and reload if
             there is still memory to free. diagnose: report what grows. pause, resume. stop: end
             the fit. set_limits: replace limits.
-        limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
-            METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
-            step_time_mean, _p95, _p99 or _max, epoch_time or another one of `Limit`, and ACTION is
-            notify, save, collect, reload, restart, auto or stop.
+        limits: For set_limits: METRIC=THRESHOLD[:ACTION] or METRIC=off. METRIC is ram, graph,
+            step_time (the median: a few slow steps do not move it), step_time_mean, _p95, _p99 or
+            _max, epoch_time or another one of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB (7.5
+            GiB), 50k or 250ms; ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
@@ -96,7 +98,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         exit_status = _print_outcome(client, chosen, status, waited=wait)
-        return _with_hint(exit_status, limits)
+        return _with_limits(exit_status, arguments, limits, waited=wait)
 
 
 def _arguments(
@@ -210,10 +212,19 @@ def _print_outcome(
             return DONE
 
 
-def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
-    """The same exit status; says that a limit without an action holds nothing back."""
-    bare = [each for each in limits if ":" not in each and not each.endswith(f"={OFF}")]
-    if bare and exit_status == DONE:
+def _with_limits(
+    exit_status: int, arguments: Arguments, typed: Sequence[str], *, waited: bool
+) -> int:
+    """The same exit status; says how limits were understood, unless those in force are printed.
+
+    And that a limit without an action holds nothing back.
+    """
+    if not isinstance(arguments, SetLimits) or exit_status not in (DONE, STILL_WAITING):
+        return exit_status
+    if not waited or exit_status == STILL_WAITING:
+        print_text(f"Requested limits: {requested_text(arguments)}")
+    bare = [each for each in typed if ":" not in each and not each.endswith(f"={OFF}")]
+    if bare:
         print_text(
             f"Crossing this limit is only reported. To act on it: {bare[0]}:reload, :restart"
             " (under kmonitor run) or :stop"
@@ -248,12 +259,18 @@ _IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
 
 
 def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """The setting in force after a command that has no record of its own."""
+    """The setting in force after a command that has no record of its own, with its warnings."""
     kind = _IN_FORCE.get(status.name)
     if status.state != "done" or kind is None:
         return []
-    rows = list(client.all_rows(run.run, (kind,)))
-    return rows[-1:]
+    found: list[EventRow] = []
+    for row in client.all_rows(run.run, (kind, "notice")):
+        event = decode_row(row)
+        if not isinstance(event, Notice):
+            found = [row]
+        elif found and event.code == "limit_too_large":
+            found.append(row)
+    return found
 
 
 OFF = "off"
@@ -284,6 +301,19 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
         if spec is not None:
             limits.append(msgspec.structs.replace(spec, set_by=set_by))
     return SetLimits(metrics=list(metrics), limits=limits)
+
+
+def requested_text(arguments: SetLimits) -> str:
+    """The limits with their units: "RAM at most 8 GiB, reload; no limit on VRAM"."""
+    limited = {limit.metric for limit in arguments.limits}
+    parts = [
+        f"{metric_name(limit.metric)} at most {threshold_text(limit)}, {limit.action}"
+        for limit in arguments.limits
+    ]
+    parts += [
+        f"no limit on {metric_name_in_sentence(m)}" for m in arguments.metrics if m not in limited
+    ]
+    return with_plain_spaces("; ".join(parts))
 
 
 def _contradicts(metric: LimitMetric, spec: LimitSpec, others: Sequence[LimitSpec]) -> bool:

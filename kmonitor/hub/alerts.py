@@ -8,7 +8,8 @@ rules are `alerts.json`, which this user's window and `kmonitor alerts` write on
 Alerts that are held back, and the times of those before them, lie in a file: the next hub goes on
 from it. It waits until agents are back, so that what ended meanwhile ends its alert too. The file
 is written before alerts are handed over: a hub that is killed just then loses them, and repeats
-none.
+none. What a target did not take comes back from that process, waits in the file too, and is handed
+over again (`kmonitor.alerts.retries`).
 """
 
 import subprocess
@@ -25,10 +26,12 @@ from kmonitor.alerts.evaluator import (
     NOT_SENT,
     Alert,
     AlertEvaluator,
+    HandOver,
     decode_held,
-    encode_alerts,
+    encode_hand_over,
     encode_held,
 )
+from kmonitor.alerts.retries import WAITS_S, Retry, decode_retries, due_retries
 from kmonitor.alerts.rules import load_alert_settings, settings_stamp
 from kmonitor.base.output import last_line
 from kmonitor.hub.log import LOG
@@ -65,7 +68,11 @@ class HubAlerts:
         self._stamp: object = None
         self._uncommitted: list[_Happened] = []
         self._waiting: deque[Alert] = deque(maxlen=_MOST_WAITING)
+        self._again: list[Retry] = []
+        self._failed_starts = 0
+        self._next_start_s = 0.0
         self._process: subprocess.Popen[bytes] | None = None
+        self._stdout: IO[bytes] | None = None
         self._stderr: IO[bytes] | None = None
         self.trouble = ""
         """Why the last alerts were not handed over, without a full stop; empty: they were."""
@@ -81,9 +88,9 @@ class HubAlerts:
 
     @property
     def is_needed(self) -> bool:
-        """True while an alert is held back by its rule, or is being handed over."""
+        """True while an alert is held back by its rule, or is being handed over, or is again."""
         return self.state == "on" and bool(
-            self._evaluator.is_waiting or self._waiting or self._process
+            self._evaluator.is_waiting or self._waiting or self._again or self._process
         )
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
@@ -125,15 +132,17 @@ class HubAlerts:
             self._waiting.extend(due)
         else:
             self._waiting.clear()
+            self._again.clear()
         if self._process is not None and self._process.poll() is not None:
             self._note_end(self._process.returncode)
-        alerts: list[Alert] = []
-        if self._process is None:
-            alerts = list(self._waiting)
+        hand_over = HandOver()
+        if self._process is None and now_wall_s >= self._next_start_s:
+            retries, self._again = due_retries(self._again, now_wall_s)
+            hand_over = HandOver(list(self._waiting), retries)
             self._waiting.clear()
         self._save()
-        if alerts:
-            self._start(alerts)
+        if hand_over != HandOver():
+            self._start(hand_over)
 
     def _refresh(self) -> None:
         stamp = settings_stamp(self._folder)
@@ -161,11 +170,14 @@ class HubAlerts:
         self._settled_s += _SETTLING_S
         self._evaluator.restore(held, earliest_s=self._settled_s)
         self._waiting.extend(held.due)
+        self._again += held.again
 
     def _save(self) -> None:
         if self._stamp is None:
             return  # the rules are not read yet
-        held = msgspec.structs.replace(self._evaluator.held(), due=list(self._waiting))
+        held = msgspec.structs.replace(
+            self._evaluator.held(), due=list(self._waiting), again=self._again
+        )
         data = encode_held(held) if self.state == "on" else b""
         if data == self._saved:
             return
@@ -178,43 +190,76 @@ class HubAlerts:
         except OSError as exc:
             LOG.warning("alerts that are held back would be lost when this hub stops: %s", exc)
 
-    def _start(self, alerts: list[Alert]) -> None:
-        for alert in alerts:
+    def _start(self, hand_over: HandOver) -> None:
+        for alert in hand_over.alerts:
             LOG.info("alert: %s: %s %s", alert.title, alert.kind, alert.metric)
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed once the process has ended
+        for retry in hand_over.again:
+            LOG.info("alert, sent again: %s: %s", retry.facts["title"], retry.facts["kind"])
+        # Closed once the process has ended.
+        self._stdout = tempfile.TemporaryFile()  # noqa: SIM115
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         # A file, not a pipe: the hub never waits for a reader.
         with tempfile.TemporaryFile() as given:
-            given.write(encode_alerts(alerts))
+            given.write(encode_hand_over(hand_over))
             given.seek(0)
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "kmonitor", "alerts", "deliver"],
                     stdin=given,
-                    stdout=subprocess.DEVNULL,
+                    stdout=self._stdout,
                     stderr=self._stderr,
                     start_new_session=True,
                 )
             except OSError as exc:
                 self._set_trouble(f"alerts cannot be sent: {exc.strerror or exc}")
-                self._close_stderr()
+                self._close_output()
+                self._start_later(hand_over)
+            else:
+                self._failed_starts = 0
+
+    def _start_later(self, hand_over: HandOver) -> None:
+        """Nothing was delivered: try as often as with a target, and drop them after that."""
+        if self._failed_starts == len(WAITS_S):
+            self._failed_starts = 0
+            return
+        self._next_start_s = self._clock.wall_s() + WAITS_S[self._failed_starts]
+        self._failed_starts += 1
+        self._waiting.extend(hand_over.alerts)
+        self._again += hand_over.again
 
     def _note_end(self, status: int) -> None:
         self._process = None
         last = "" if self._stderr is None else last_line(self._stderr, _LONGEST_TEXT)
         why = last.removeprefix("kmonitor: ").rstrip(".")
-        self._set_trouble(f"{NOT_SENT}: {why}" if status else "")
-        self._close_stderr()
+        retries = self._retries()
+        self._again = [*self._again, *retries][-_MOST_WAITING:]
+        next_try = "; they are sent again within minutes" if retries else ""
+        self._set_trouble(f"{NOT_SENT}: {why}{next_try}" if status else "")
+        self._close_output()
+
+    def _retries(self) -> list[Retry]:
+        """What the process that has ended reported; nothing if it was killed."""
+        if self._stdout is None:
+            return []
+        self._stdout.seek(0)
+        data = self._stdout.read()
+        try:
+            return decode_retries(data) if data else []
+        except msgspec.MsgspecError as exc:
+            LOG.warning("alerts that failed are not sent again: %s", exc)
+            return []
 
     def _set_trouble(self, text: str) -> None:
         if text and text != self.trouble:
             LOG.warning("%s", text)
         self.trouble = text
 
-    def _close_stderr(self) -> None:
-        if self._stderr is not None:
-            self._stderr.close()
-            self._stderr = None
+    def _close_output(self) -> None:
+        for file in (self._stdout, self._stderr):
+            if file is not None:
+                file.close()
+        self._stdout = self._stderr = None
 
     def close(self) -> None:
         """Let a process that still hands over go on by itself."""
-        self._close_stderr()
+        self._close_output()

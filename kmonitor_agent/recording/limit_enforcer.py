@@ -18,7 +18,7 @@ from kmonitor_agent.limit_watch import (
     LimitWatches,
 )
 from kmonitor_agent.recording.action_requests import Action, ActionRequest
-from kmonitor_agent.wire.limits import BOUNDED_METRICS, limit_text
+from kmonitor_agent.wire.limits import BOUNDED_METRICS, amount_text, limit_text
 from kmonitor_agent.wire.messages.commands import (
     STEP_TIME_METRICS,
     LimitMetric,
@@ -120,6 +120,7 @@ class LimitEnforcer:
         self._script_limits: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
+        self._bounds: dict[LimitMetric, float] = {}
         self._others: weakref.WeakKeyDictionary[LimitWatch, _OthersWatch] = (
             weakref.WeakKeyDictionary()
         )
@@ -140,8 +141,10 @@ class LimitEnforcer:
             metrics: set[LimitMetric] = {spec.metric for spec in (*self._script_limits, *specs)}
             metrics -= self._commanded
             self._script_limits = specs
-            self._replace(metrics, [spec for spec in specs if spec.metric in metrics])
+            changed = [spec for spec in specs if spec.metric in metrics]
+            self._replace(metrics, changed)
         self.report_limits()
+        self._report_too_large(changed)
 
     def set_by_command(self, wanted: SetLimits, requested_by: str) -> None:
         """Replace the limits of the metrics that are named."""
@@ -152,6 +155,7 @@ class LimitEnforcer:
             self._commanded.update(wanted.metrics)
             self._limit_watches.replace(wanted.metrics, specs)
         self.report_limits()
+        self._report_too_large(specs)
 
     def commanded(self) -> SetLimits | None:
         """The limits that were set by command; None if none were."""
@@ -168,6 +172,7 @@ class LimitEnforcer:
             self._commanded.update(wanted.metrics)
             self._replace(wanted.metrics, wanted.limits)
         self.report_limits()
+        self._report_too_large(wanted.limits)
 
     def report_limits(self) -> None:
         """Say which limits are in force."""
@@ -193,6 +198,11 @@ class LimitEnforcer:
             else:
                 self._answer(watch, crossing)
         self._report_unbounded(watches, reading)
+        if reading.of is not None:
+            is_first = metric not in self._bounds
+            self._bounds[metric] = reading.of
+            if is_first:
+                self._report_too_large([watch.spec for watch in watches])
 
     def observe_graph(self, graph: GraphCount) -> None:
         """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
@@ -351,6 +361,20 @@ class LimitEnforcer:
                     " percentage cannot be used. Set the limit as a value instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
+
+    def _report_too_large(self, specs: Iterable[LimitSpec]) -> None:
+        """Say of limits that were just set, or whose bound was just read, if they are above it."""
+        for spec in specs:
+            of = self._bounds.get(spec.metric)
+            if spec.value is not None and of is not None and spec.value > of:
+                text = (
+                    f"{limit_text(spec)} is above the {amount_text(spec.metric, of)} that this run"
+                    " can get here, so it may fail before it reaches the limit. Set a lower one,"
+                    " or a percentage."
+                )
+                self._emit(
+                    Notice(t_s=self._now_s(), level="warning", code="limit_too_large", text=text)
+                )
 
     def _notify_once(self, spec: LimitSpec, code: str, text: str) -> None:
         if spec in self._unwatched:

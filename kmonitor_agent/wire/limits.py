@@ -139,10 +139,11 @@ def limit_text(spec: LimitSpec) -> str:
         return f"limit {spec.metric} {100 * spec.fraction:g}%"
     if spec.value is None:
         return "limit"
-    return f"limit {spec.metric} {_amount_text(spec.metric, spec.value)}"
+    return f"limit {spec.metric} {amount_text(spec.metric, spec.value)}"
 
 
-def _amount_text(metric: str, value: float) -> str:
+def amount_text(metric: str, value: float) -> str:
+    """A value of a metric with its unit, "12 GiB"."""
     if metric in STEP_TIME_METRICS or metric == "epoch_time":
         return _seconds_text(value)
     if metric in _OF_BYTES:

@@ -5561,6 +5561,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert webhook at {host} did not answer: {why}.</source>
+        <translation>{host} 上的提醒 webhook 没有回答：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The alert webhook at {host} rejected the alert: {why}.</source>
         <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
     </message>
@@ -9079,6 +9084,11 @@
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} in {units} at the earliest</source>
         <translation>最早 {units}后达到{limit}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{limit} is above the {amount} that this run can get here, so it may fail before it reaches the limit. Set a lower one, or a percentage.</source>
+        <translation>{limit} 高于此运行在这里可得的 {amount}，运行可能在达到上限之前就失败。请设得更低，或使用百分比。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>

@@ -10,12 +10,14 @@ from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLineEdit, QPushButto
 
 from kmonitor.alerts.delivery import AlertSender, Delivery
 from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.retries import Retry
 from kmonitor.alerts.rules import (
     AlertRule,
     AlertSettings,
     load_alert_settings,
     save_alert_settings,
 )
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import (
     AlertController,
     DesktopNotifications,
@@ -59,7 +61,7 @@ def window() -> Iterator[DeskWindow]:
 
 @pytest.fixture
 def alerts(window: DeskWindow, tmp_path: Path, told: Told) -> Iterator[AlertController]:
-    controller = AlertController(window.window, window.desk, tmp_path)
+    controller = AlertController(window.window, window.desk, tmp_path, SentAlertLog(tmp_path))
     if window.board is not None:
         controller.attach_controller(window.board)
     controller.start()
@@ -171,15 +173,34 @@ def test_a_test_goes_to_the_command_and_what_fails_is_said(
     test.click()
 
     qtbot.waitUntil(lambda: "exited with status 1" in dialog._why.text(), timeout=DEADLINE_MS)
-    alerts._on_self_failed("a webhook refused")
+    alerts._on_self_failed("a webhook refused", None)
     assert "exited with status 1" in dialog._why.text()
     assert dialog._why.text().endswith("\na webhook refused")
     test.click()
     assert "refused" not in dialog._why.text()
     dialog.reject()
     window.settle()
-    alerts._on_self_failed("a webhook was not reached")
+    alerts._on_self_failed("a webhook was not reached", None)
     assert window.window.status._note.isVisible()
+
+
+def test_an_alert_that_failed_is_sent_again_to_that_target_once_its_time_has_come(
+    window: DeskWindow, alerts: AlertController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Delivery] = []
+    monkeypatch.setattr(AlertSender, "send", lambda _, delivery: sent.append(delivery))
+    window.desk.alerts.settings = AlertSettings(command="mail", webhook="https://x.example/")
+    now_wall_s = window.desk.now_wall_s()
+
+    for due_s in (now_wall_s - 1.0, now_wall_s + 3600.0):
+        retry = Retry({"title": "gpu-01"}, "webhook", due_s, tries_left=1)
+        alerts._on_self_failed("a webhook was not reached", retry)
+    for _ in range(2):
+        alerts._on_timer_timeout()
+
+    assert [(each.command, each.webhook, each.tries_left) for each in sent] == [
+        ("", "https://x.example/", 1)
+    ]
 
 
 def test_what_a_limit_would_have_done_is_told(window: DeskWindow, alerts: AlertController) -> None:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.hosts.qt.audit_window import AuditController
 from kmonitor.ui.settings.hub_settings import HubSettingsStore
@@ -207,7 +208,7 @@ def english() -> Iterator[DeskWindow]:
 def test_everything_is_chinese(chinese: DeskWindow, tmp_path: Path) -> None:
     live(chinese)
     tell_everything(chinese)
-    alerts = AlertController(chinese.window, chinese.desk, tmp_path)
+    alerts = AlertController(chinese.window, chinese.desk, tmp_path, SentAlertLog(tmp_path))
     audit = AuditController(chinese.window, chinese.desk, chinese.look)
     open_everything(chinese)
     chinese.controller.help.open_keyboard()

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.local_hub import request_local_hub, stop_hub
+from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import Command, PlainArguments, SetLimits
-from kmonitor_agent.wire.messages.events import Paused
+from kmonitor_agent.wire.messages.events import Notice, Paused
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -99,19 +100,43 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
     assert "RAM 80 %, reload" in kmonitor("show", "last").out
 
 
+def test_a_limit_above_the_memory_is_set_with_a_warning(training: SimulatedAgent):
+    def warn(code: str) -> None:
+        training.emit(Notice(t_s=training.now_s(), level="warning", code=code, text=f"Too {code}"))
+
+    def obey(command: Command) -> None:
+        warn("limit_too_large")  # of the limits before
+        training.set_limits([Limit("ram", "500 GiB").spec])
+        warn("limit_too_large")
+        warn("others_took_it")
+        training.progress(command, "done")
+
+    training.on_command = obey
+
+    ran = kmonitor("command", "last", "set_limits", "ram=500GiB", "--wait")
+
+    assert ran.status == 0, ran.err
+    assert "Active limits: RAM 500 GiB" in ran.out
+    assert ran.out.count("Too limit_too_large") == 1
+    assert "Too others_took_it" not in ran.out
+
+
 def test_limit_whose_action_the_run_cannot_carry_out_is_refused(live_hub: LiveHub):
     with SimulatedAgent(live_hub.folders, name="plain", actions=["save", "set_limits"]) as agent:
         agent.start_fit()
         agent.wait_acked()
 
         refused = kmonitor("command", "plain", "set_limits", "ram=8GiB:restart")
+        sent = kmonitor("command", "plain", "set_limits", "ram=4G:save")
         taken = kmonitor("command", "plain", "set_limits", "ram=8GiB:save", "--wait")
 
     assert refused.status == 1
     assert "restart" in refused.err
+    assert "Requested limits: RAM at most 4 GiB, save" in sent.out
     assert taken.status == 0, taken.err
+    assert "Active limits: RAM 8 GiB, save" in taken.out
     assert {command.name for command in agent.commands} == {"set_limits"}
-    assert len({command.id for command in agent.commands}) == 1
+    assert len({command.id for command in agent.commands}) == 2
 
 
 def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent):

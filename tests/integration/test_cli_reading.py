@@ -66,6 +66,11 @@ def test_runs_as_json_has_the_agreed_fields(told: SimulatedAgent):
     assert run["graph"]["value"] == 24_374
 
 
+def test_runs_since_lists_those_with_an_event_in_that_time(told: SimulatedAgent):
+    assert [run["run"] for run in kmonitor("runs", "--since", "1h", "--json").json] == [told.run]
+    assert "No run matches" in kmonitor("runs", "--since", "0").out
+
+
 def test_runs_in_words_keeps_the_terminal_as_it_is(told: SimulatedAgent):
     ran = kmonitor("runs")
 
@@ -233,6 +238,30 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     assert "Epoch 3 of fit 1" in out
     assert "loss 0.125" in out
     assert "Process finished" in out
+
+
+@pytest.mark.parametrize("ended", ["failed", "interrupted", "died"])
+def test_following_a_run_that_ended_badly_exits_with_5(told: SimulatedAgent, ended: str):
+    if ended == "died":
+        told.emit(
+            SessionDied(
+                t_s=told.now_s(),
+                session=told.session,
+                how="signal",
+                signal="SIGKILL",
+                why="killed",
+            )
+        )
+    else:
+        told.end_boot(ended)
+    told.wait_acked()
+
+    ran = kmonitor("show", "last", "--follow")
+
+    assert ran.status == 5
+    assert ran.err.startswith("kmonitor: resnet [red]fold[/]")
+    assert ("failed (killed)" if ended == "died" else ended) in ran.err
+    assert kmonitor("show", "last").status == 0
 
 
 def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.messages.events import LimitCrossed, SessionDied
 from tests.support.command_line import kmonitor
@@ -23,6 +24,7 @@ TABLES = [
     ("compare", "last", "last"),
     ("alerts",),
     ("alerts", "dry-run"),
+    ("alerts", "sent"),
     ("runs", "prune", "--older-than", "0s", "--dry-run"),
     ("audit",),
     ("checkpoints", "last"),
@@ -41,6 +43,15 @@ TORN = re.compile(
 @pytest.fixture
 def trained(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
     """A run with two epochs whose name is long, which crossed a limit and died; a far host."""
+    facts: dict[str, str | float] = {
+        "kind": "limit",
+        "metric": "ram",
+        "subject": "a5" * 16,
+        "title": "a-training-with-quite-a-long-name",
+        "text": "RAM exceeded its limit of 8 GiB: 9.0 GiB (3 more like this)",
+    }
+    why = "The alert webhook at hooks.example.org rejected the alert: 503 Service Unavailable."
+    SentAlertLog(live_hub.folders.database).add(SentAlert(1.7e9, "webhook", facts, why, 1.7e9))
     HostStore(live_hub.folders).add("ada@a-host-with-a-long-name.example", name="gpu-01")
     kmonitor(
         "authorize", "a5" * 32, "--role", "viewer", "--name", "the laptop of the one who asks"

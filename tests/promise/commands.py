@@ -12,6 +12,7 @@ from kmonitor.cli.main import build_app
 BASES: Final[dict[str, tuple[str, ...]]] = {
     "alerts": (),
     "alerts dry-run": (),
+    "alerts sent": (),
     "alerts rule": ("died",),
     "alerts set": ("--command", ""),
     "audit": (),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.base.errors import UserError
 from kmonitor.cli.purge import find_own_files
 from kmonitor.connect.local_hub import lock_holder
@@ -229,6 +230,12 @@ def _alerts(folders: Folders) -> None:
     save_alert_settings(folders.settings, AlertSettings())
 
 
+def _sent_alerts(folders: Folders) -> None:
+    log = SentAlertLog(folders.database)
+    log.newest(1)
+    log.add(SentAlert(1.0, "command", {}))
+
+
 def _study(folders: Folders) -> None:
     study = StudyFolder(folders.state / "study")
     try:
@@ -304,6 +311,7 @@ PLACES: Final = (
         lambda f: keys_folder(f) / KEYS_NAME,
         (lambda f: read_key_list(keys_folder(f) / KEYS_NAME),),
     ),
+    Place("alerts.sent", lambda f: f.database / "alerts.sent", (_sent_alerts,)),
     Place("hub.lock", hub_lock_path, (lock_holder, _lock_hub)),
     *(
         Place(name, lambda f, name=name: f.database / name, (_database,))

@@ -18,6 +18,7 @@ from PySide6.QtCore import QLocale, QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
@@ -297,7 +298,7 @@ def stop_question(stage: Stage) -> QWidget:
 def alerts(stage: Stage) -> QWidget:
     stage.judged()
     folder = Path(os.environ["KMONITOR_HOME"])
-    controller = AlertController(stage.desk.window, stage.desk.desk, folder)
+    controller = AlertController(stage.desk.window, stage.desk.desk, folder, SentAlertLog(folder))
     if stage.desk.board is not None:
         controller.attach_controller(stage.desk.board)
     stage.kept.append(controller)

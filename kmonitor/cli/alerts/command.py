@@ -1,13 +1,13 @@
-"""`kmonitor alerts`: lists and sets rules and targets on this host, tests and tries them."""
+"""`kmonitor alerts`: rules and targets on this host, their test, and what was sent."""
 
 import difflib
 import sys
 import time
-from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import msgspec
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from kmonitor.alerts.delivery import (
     AlertSender,
@@ -15,7 +15,8 @@ from kmonitor.alerts.delivery import (
     invalid_command_reason,
     invalid_webhook_reason,
 )
-from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_alerts
+from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_hand_over
+from kmonitor.alerts.retries import Retry, encode_retries
 from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,
@@ -26,6 +27,7 @@ from kmonitor.alerts.rules import (
     rule_name,
     save_alert_settings,
 )
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
 from kmonitor.cli.common.options import JsonOption, seconds_from
@@ -44,7 +46,7 @@ from kmonitor.connect.local_hub import request_local_hub
 from kmonitor.export.events import decode_row
 from kmonitor.ui.alerts.alert_text import alert_facts, alert_text, rule_title
 from kmonitor.ui.events.event_log import LOG_KINDS
-from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spaces
+from kmonitor.ui.text.formats import clock_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -219,7 +221,8 @@ def test() -> int:
     if not (settings.command or settings.webhook):
         raise UserError("No alert target is set.", "Set one: kmonitor alerts set --webhook URL")
     why = "This is a test alert; nothing is wrong."
-    if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
+    alert = Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)
+    if _hand_over([Delivery.of(_facts(alert), settings)]):
         return FAILED
     print_text("Sent.")
     _warn_without_hub()
@@ -280,27 +283,88 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
         evaluator.apply_event(run.run, run.name, run.host, event, wall_s=wall_s, now_wall_s=wall_s)
 
 
+@app.command
+def sent(
+    *,
+    limit: Annotated[int, Parameter(name="--limit", validator=Number(gte=1))] = 50,
+    json: JsonOption = False,
+) -> int:
+    """List the alerts that were sent from this host to a command or webhook, newest first.
+
+    Example: `kmonitor alerts sent --limit 20`
+
+    Each try has a line of its own, with its result. The last several hundred are kept.
+
+    Args:
+        limit: Show at most this many tries.
+        json: One JSON list: each alert in the form that an alert command receives, with
+            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: not tried
+            again).
+    """
+    log = SentAlertLog(find_folders().database)
+    try:
+        found = log.newest(limit)
+    except OSError as exc:
+        raise UserError(f"The list cannot be read: {exc}.") from exc
+    if json:
+        print_json([each.facts | _about_try(each) for each in found])
+    elif found:
+        rows = [_sent_row(each, time.time()) for each in found]
+        headers = ("WHEN", "RUN", "NAME", "RULE", "ALERT", "TO", "RESULT")
+        print_table(headers, rows, folds=("ALERT", "RESULT"), drops=("RUN", "RULE"))
+    else:
+        print_text("No alert was sent yet.")
+    return DONE
+
+
+def _about_try(sent: SentAlert) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(sent)
+    del fields["facts"]
+    return fields
+
+
+def _sent_row(sent: SentAlert, now_wall_s: float) -> tuple[str, ...]:
+    fact = {name: str(value) for name, value in sent.facts.items()}
+    rule = ":".join(filter(None, (fact.get("kind"), fact.get("metric"))))
+    result = f"failed: {sent.why}" if sent.why else "sent"
+    if sent.again_wall_s is not None:
+        result += f" Next try at {clock_text(sent.again_wall_s)}."
+    return (
+        with_plain_spaces(moment_text(sent.sent_wall_s, now_wall_s=now_wall_s)),
+        fact.get("subject", "")[:SHORT_ID],
+        fact.get("title", ""),
+        rule,
+        fact.get("text", ""),
+        sent.target,
+        result,
+    )
+
+
 @app.command(show=False)
 def deliver() -> int:
     """Send the alerts received from the hub on standard input; used by the hub itself."""
-    found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
+    given = decode_hand_over(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
-    return FAILED if _hand_over(found, settings) else DONE
+    deliveries = [Delivery.of(_facts(alert), settings) for alert in given.alerts]
+    deliveries += [Delivery.again(retry, settings) for retry in given.again]
+    failures = _hand_over(deliveries)
+    sys.stdout.buffer.write(encode_retries([retry for retry in failures if retry is not None]))
+    return FAILED if failures else DONE
 
 
-def _hand_over(found: list[Alert], settings: AlertSettings) -> bool:
-    """True if something went wrong, which is printed."""
-    troubles = list(_failures(found, settings))
-    for why in troubles:
-        print_stderr(f"kmonitor: {terminal_safe(why)}")
-    return bool(troubles)
+def _hand_over(deliveries: list[Delivery]) -> list[Retry | None]:
+    """The next try of each that failed, if any; why it failed is printed."""
+    sender = AlertSender(lambda _why, _retry: None, SentAlertLog(find_folders().database))
+    failures: list[Retry | None] = []
+    for delivery in deliveries:
+        for why, retry in sender.hand_over(delivery):
+            print_stderr(f"kmonitor: {terminal_safe(why)}")
+            failures.append(retry)
+    return failures
 
 
-def _failures(found: list[Alert], settings: AlertSettings) -> Iterator[str]:
-    sender = AlertSender(lambda _why: None)
-    for alert in found:
-        facts: dict[str, str | float] = {
-            name: with_plain_spaces(value) if isinstance(value, str) else value
-            for name, value in alert_facts(alert).items()
-        }
-        yield from sender.hand_over(Delivery.of(facts, settings))
+def _facts(alert: Alert) -> dict[str, str | float]:
+    return {
+        name: with_plain_spaces(value) if isinstance(value, str) else value
+        for name, value in alert_facts(alert).items()
+    }

@@ -1,9 +1,9 @@
-"""Options of several commands: durations and sizes as typed (`30d`, `20GiB`), and model files."""
+"""Options of several commands: durations and sizes as typed (`30d`), choices, and model files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_args
 
 from cyclopts import Parameter
 
@@ -43,6 +43,15 @@ def _amount(text: str, units: Mapping[str, int], bare: int | None, what: str) ->
     if found is None or found > _MOST:
         raise UsageError(f"{what}.")
     return found
+
+
+def choices_of(hint: Any) -> Iterator[str]:
+    """Texts of the literals in a type."""
+    for each in get_args(hint):
+        if isinstance(each, str):
+            yield each
+        else:
+            yield from choices_of(each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ USAGE: Final = 2
 STILL_WAITING: Final = 3
 """`command --wait` gave up before the training came to a safe point."""
 
+ENDED_BADLY: Final = 5
+"""`show --follow`: the run that was followed failed, was interrupted, or was lost."""
+
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """The last two are 128 + the signal's number, as a shell would say it."""

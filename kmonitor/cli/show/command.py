@@ -39,6 +39,7 @@ from kmonitor.cli.common.summary_text import (
 )
 from kmonitor.cli.common.terminal import (
     DONE,
+    ENDED_BADLY,
     print_json,
     print_stderr,
     print_table,
@@ -62,7 +63,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row, event_object
 from kmonitor.ui.events.event_log import superseded_events
 from kmonitor.ui.limits.limit_text import limit_summary
-from kmonitor.ui.runs.run_states import stall_advice
+from kmonitor.ui.runs.run_states import has_ended_badly, stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
 from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text
 from kmonitor_agent.wire.messages.events import FieldSources, Sample
@@ -104,7 +105,8 @@ def show(
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
             epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the
-            command waits for the hub to come back.
+            command waits for the hub to come back. The exit status is 5 if the run failed, was
+            interrupted, or was lost.
         folder: Use the runs in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
@@ -129,7 +131,14 @@ def show(
         if follower is None:
             raise
         follower.follow_over(route, exc)
-    return DONE
+    return DONE if follower is None else _end_status(follower.summary)
+
+
+def _end_status(run: RunSummary | None) -> int:
+    if run is None or not has_ended_badly(run):
+        return DONE
+    print_stderr(f"kmonitor: {terminal_safe(f'{run.name}: {run_state_text(run)}.')}")
+    return ENDED_BADLY
 
 
 def _print_as_json(
@@ -272,7 +281,11 @@ _SPEAKS_S: Final = 10.0
 
 
 class EventFollower:
-    """Passes on a run's events as they are stored, each once. For one thread."""
+    """Passes on a run's events as they are stored, each once. For one thread.
+
+    Attributes:
+        summary: The run as the hub last described it; None before `follow`, or if it was removed.
+    """
 
     def __init__(
         self,
@@ -297,6 +310,7 @@ class EventFollower:
         self._hubs_own = {row.body for row in rows if not row.seq}
         self._hub = ""
         self._is_waiting = False
+        self.summary: RunSummary | None = None
 
     def follow(self, client: HubClient) -> None:
         """Pass on what is stored until the run has ended. Raises: as `HubClient`."""
@@ -374,7 +388,8 @@ class EventFollower:
             threading.Event().wait(_POLL_S)
 
     def _state(self, client: HubClient) -> str:
-        return next((found.state for found in client.runs() if found.run == self._run), "")
+        self.summary = next((found for found in client.runs() if found.run == self._run), None)
+        return "" if self.summary is None else self.summary.state
 
     def _note(self, row: EventRow) -> None:
         self._seq = max(self._seq, row.seq)

@@ -229,6 +229,10 @@ _FORMS: Final = (
     later("graph"),
     later("functions"),
     later("limit {metric} {amount}"),
+    later(
+        "{limit} is above the {amount} that this run can get here, so it may fail before it"
+        " reaches the limit. Set a lower one, or a percentage."
+    ),
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
     *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
@@ -414,6 +418,7 @@ _FORMS: Final = (
     later("The alert command exited with status {status}. {said}"),
     later("The alert webhook at {host} rejected the alert: {why}."),
     later("The alert webhook at {host} could not be reached: {why}."),
+    later("The alert webhook at {host} did not answer: {why}."),
     later("Alerts are arriving faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,

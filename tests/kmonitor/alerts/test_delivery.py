@@ -22,6 +22,7 @@ from kmonitor.alerts.delivery import (
     webhook_message,
 )
 from kmonitor.alerts.rules import WebhookForm
+from kmonitor.alerts.sent_log import SentAlertLog
 from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
@@ -85,8 +86,8 @@ def failed() -> "queue.Queue[str]":
 
 
 @pytest.fixture
-def outlet(failed: "queue.Queue[str]") -> Iterator[AlertSender]:
-    outlet = AlertSender(failed.put)
+def outlet(failed: "queue.Queue[str]", tmp_path: Path) -> Iterator[AlertSender]:
+    outlet = AlertSender(lambda why, _retry: failed.put(why), SentAlertLog(tmp_path))
     yield outlet
     outlet.stop()
 
@@ -299,7 +300,8 @@ def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     script.chmod(0o700)
     assert invalid_command_reason("~/alert.sh") == ""
 
-    assert list(AlertSender(print).hand_over(Delivery({"kind": "died"}, "~/alert.sh"))) == []
+    sender = AlertSender(print, SentAlertLog(tmp_path))
+    assert list(sender.hand_over(Delivery({"kind": "died"}, "~/alert.sh"))) == []
     assert (tmp_path / "got").read_text() == '{"kind": "died"}\n'
 
 

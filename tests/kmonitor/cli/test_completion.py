@@ -213,3 +213,28 @@ def test_options_of_other_programs_lead_to_json(
 ) -> None:
     assert main(["runs", option]) == 2
     assert "--json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("runs --since", "such as 30s, 12h or 7d"),
+        ("alerts dry-run --since", "such as 30s, 12h or 7d"),
+        ("runs --limit", "such as 20"),
+        ("map model.keras --limit", "such as 8GiB or 500MB"),
+        ("runs --state", "live, ended"),
+        ("runs --host", "needs a value."),
+    ],
+)
+def test_an_option_without_its_value_says_how_one_looks(
+    line: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert value in capsys.readouterr().err
+
+
+def test_an_unknown_option_suggests_only_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "--satte", "live"]) == 2
+    assert "Did you mean --state?" in capsys.readouterr().err
+    assert main(["show", "last", "--since", "7d"]) == 2
+    assert "--json" not in capsys.readouterr().err

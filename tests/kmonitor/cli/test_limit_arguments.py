@@ -1,7 +1,10 @@
 import pytest
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.send_command import limits_from
+from kmonitor.cli.common.options import bytes_from
+from kmonitor.cli.map import print_fit
+from kmonitor.cli.send_command import limits_from, requested_text
+from kmonitor.memory.what_if import BatchFit
 
 
 def test_a_limit_is_read_with_its_action_and_who_set_it():
@@ -47,3 +50,26 @@ def test_what_makes_no_sense_is_named_with_an_example(word: str):
 def test_no_limit_at_all_is_refused():
     with pytest.raises(UserError, match="at least one"):
         limits_from([], set_by="")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["ram=8G"], "RAM at most 8 GiB, notify"),
+        (["ram=8GB:reload"], "RAM at most 7.5 GiB, reload"),
+        (["vram=1.5 GiB", "graph=off"], "VRAM at most 1.5 GiB, notify; no limit on graph size"),
+        (["ram=80%:stop", "ram=70%"], "RAM at most 80 %, stop; RAM at most 70 %, notify"),
+        (["step_time=250ms"], "Step time at most 250 ms, notify"),
+    ],
+)
+def test_limits_are_confirmed_as_they_are_understood_with_their_unit(words: list[str], text: str):
+    assert requested_text(limits_from(words, set_by="")) == text
+
+
+@pytest.mark.parametrize(("typed", "shown"), [("8G", "8.0 GiB"), ("8GB", "7.5 GiB")])
+def test_the_limit_of_a_map_is_printed_as_it_is_understood(
+    typed: str, shown: str, capsys: pytest.CaptureFixture[str]
+):
+    print_fit(BatchFit(certain=16, likely=32), bytes_from(typed, "--limit"))
+
+    assert f"within {shown}: 32" in capsys.readouterr().out

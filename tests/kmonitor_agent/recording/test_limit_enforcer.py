@@ -107,6 +107,34 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
     assert "Set the limit as a value" in notices[0].text
 
 
+def _too_large(kept: Kept) -> list[str]:
+    return [e.text for e in kept.events if isinstance(e, Notice) and e.code == "limit_too_large"]
+
+
+def test_a_limit_above_what_there_is_is_reported_once_it_is_known(kept: Kept):
+    kept.keeper.set_by_script((Limit("ram", "500 GiB").spec, Limit("open_files", 100).spec))
+    assert _too_large(kept) == []
+
+    for _ in range(2):
+        kept.keeper.observe("ram", BoundedReading(2.0**30, 31.2 * 2**30))
+        kept.keeper.observe("open_files", BoundedReading(12.0, 1024.0))
+
+    (text,) = _too_large(kept)
+    assert text.startswith("limit ram 500 GiB is above the 31.2 GiB that this run can get here")
+
+
+def test_a_limit_above_what_there_is_is_reported_when_it_is_set(kept: Kept):
+    kept.keeper.observe("ram", BoundedReading(2.0**30, 8.0 * 2**30))
+
+    for threshold in ("80%", "8 GiB", "9 GiB", "9 GiB"):
+        kept.keeper.set_by_command(SetLimits(["ram"], [Limit("ram", threshold).spec]), "ada")
+
+    assert [text.partition(" is ")[0] for text in _too_large(kept)] == ["limit ram 9 GiB"] * 2
+    assert isinstance(
+        kept.events[-2], LimitsInForce
+    )  # the answer to the command comes behind both
+
+
 def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):
     spec = Limit("graph", 100, action="reload", cooldown_s=0).spec
     kept.keeper.set_by_script((spec,))

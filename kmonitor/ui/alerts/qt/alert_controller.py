@@ -1,6 +1,7 @@
 """Alerts to the tray, and to the user's command and web address; opens the dialog of rules."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from typing_extensions import override
 
 from kmonitor.alerts.delivery import AlertSender, Delivery
 from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.retries import Retry, due_retries
 from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.alert_text import alert_facts, alert_level, alert_text
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsText
 from kmonitor.ui.events.event_text import Level
@@ -32,19 +35,26 @@ class AlertController(QObject):
 
     Signals:
         run_requested: Id of the run of an alert.
-        _failed: Why an alert was not delivered; from the sender's thread, queued.
+        _failed: Why an alert was not delivered, and its next try or None; from the sender's
+            thread, queued.
     """
 
     run_requested = Signal(str)
-    _failed = Signal(str)
+    _failed = Signal(str, object)
 
     def __init__(
-        self, window: MainWindow, workspace: Workspace, folder: Path, parent: QObject | None = None
+        self,
+        window: MainWindow,
+        workspace: Workspace,
+        folder: Path,
+        sent_log: SentAlertLog,
+        parent: QObject | None = None,
     ) -> None:
         """There are no alerts before `start`.
 
         Args:
             folder: Where the settings lie.
+            sent_log: Where alerts that this window sends are listed.
         """
         super().__init__(parent)
         self._window = window
@@ -55,8 +65,9 @@ class AlertController(QObject):
         self._about = ""
         self._desktop_notifications = DesktopNotifications(window, self)
         self._desktop_notifications.window_requested.connect(self._on_notices_window_requested)
+        self._retries: list[Retry] = []
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
-        self._alert_sender = AlertSender(self._failed.emit)
+        self._alert_sender = AlertSender(self._failed.emit, sent_log)
         self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
@@ -114,7 +125,8 @@ class AlertController(QObject):
         _log.info("alert: %s: %s", alert.title, alert_text(alert))
         self._desktop_notifications.notify(alert)
         if not self._is_sent_by_hub(alert):
-            self._send_alert(alert, self._workspace.alerts.settings)
+            settings = self._workspace.alerts.settings
+            self._alert_sender.send(Delivery.of(alert_facts(alert), settings))
 
     def _is_sent_by_hub(self, alert: Alert) -> bool:
         """True if the hub of the alert's run hands it over, so that nobody gets it twice."""
@@ -126,9 +138,6 @@ class AlertController(QObject):
         # This user's own hub reads the same settings as this window, on the same host.
         return link.hub.alerts == "on" or link is self._workspace.link
 
-    def _send_alert(self, alert: Alert, settings: AlertSettings) -> None:
-        self._alert_sender.send(Delivery.of(alert_facts(alert), settings))
-
     @Slot()
     def _on_timer_timeout(self) -> None:
         workspace = self._workspace
@@ -136,6 +145,9 @@ class AlertController(QObject):
         workspace.alerts.hosts(workspace.hosts.lost(), now_wall_s=now_wall_s)
         for alert in workspace.alerts.due(now_wall_s):
             self._deliver(alert)
+        retries, self._retries = due_retries(self._retries, now_wall_s)
+        for retry in retries:
+            self._alert_sender.send(Delivery.again(retry, workspace.alerts.settings))
 
     @Slot()
     def _on_notices_window_requested(self) -> None:
@@ -150,7 +162,7 @@ class AlertController(QObject):
         self._workspace.alerts.settings = settings
         why = save_alert_settings(self._folder, settings)
         if why:
-            self._on_self_failed(why)
+            self._on_self_failed(why, None)
 
     @Slot(object)
     def _on_dialog_test_requested(self, settings: AlertSettings) -> None:
@@ -158,15 +170,18 @@ class AlertController(QObject):
         text = self.tr("This is a test alert; nothing is wrong.")
         host = self._workspace.link.hub.host if self._workspace.link.hub else ""
         test = Alert("ended", "test", "", "kmonitor", host, now_wall_s, why=text)
-        self._send_alert(test, settings)
+        delivery = Delivery.of(alert_facts(test), settings)
+        self._alert_sender.send(replace(delivery, tries_left=0))
 
     @Slot()
     def _on_dialog_destroyed(self) -> None:
         self._dialog = None
 
-    @Slot(str)
-    def _on_self_failed(self, text: str) -> None:
-        _log.warning("%s", text)
+    @Slot(str, object)
+    def _on_self_failed(self, text: str, retry: Retry | None) -> None:
+        _log.warning("%s%s", text, " It is sent again within minutes." if retry else "")
+        if retry is not None:
+            self._retries.append(retry)
         if self._dialog is not None:
             self._dialog.add_trouble(translated_text(text))
         else:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.hosts.qt.audit_window import AuditController
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
@@ -100,7 +101,13 @@ class KmonitorApp(QObject):
         )
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.workspace, self._shared_theme, self)
-        self._alerts = AlertController(self.window, self.workspace, folders.settings, self)
+        self._alerts = AlertController(
+            self.window,
+            self.workspace,
+            folders.settings,
+            SentAlertLog(folders.database),
+            self,
+        )
         self.export = ExportController(self.window, self.workspace, self._shared_theme, self)
         self.model_file = ModelFileController(
             self.window, self.controller.memory, self._shared_theme, self
