@@ -235,7 +235,11 @@ def explain_growth(
     if not growth.is_growing and not grew_with:
         return None
     grown = {one.kind for one in grew_with}
-    cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)
+    fitting = (cause for cause, needed in _IN_ORDER if needed <= grown)
+    if not _traced_names(grew_with) <= _STEPS_OF_KERAS:
+        # A function of the script: its traces hold what it captured, and are no models.
+        fitting = (cause for cause in fitting if cause is not Cause.REBUILT)
+    cause = next(fitting, Cause.UNKNOWN)
     if cause is Cause.MALLOC and is_compared:
         cause = Cause.NATIVE
     if cause is Cause.RETRACING and _is_retrace_by_new_models(
@@ -318,6 +322,10 @@ def _with_change(found: GrowthExplanation, changed: Mapping[str, str]) -> Growth
     return replace(found, changed=what, advice=(Remedy.ONE_SHAPE, Remedy.RELOAD))
 
 
+def _traced_names(grew_with: Sequence[CounterGrowth]) -> set[str]:
+    return {one.function for one in grew_with if one.kind in _TRACES and one.function}
+
+
 def _is_retrace_by_new_models(
     grew_with: Sequence[CounterGrowth],
     changed: Mapping[str, str],
@@ -327,7 +335,7 @@ def _is_retrace_by_new_models(
 
     Nobody passes Keras' steps a Python value: where no tensor differs, another model does.
     """
-    named = {one.function for one in grew_with if one.function}
+    named = _traced_names(grew_with)
     if not named or not named <= _STEPS_OF_KERAS:
         return False
     return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)

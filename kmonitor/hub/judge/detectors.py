@@ -31,6 +31,7 @@ from kmonitor.hub.judge.counters import (
     CounterKind,
     counted_growth,
     counter_growth,
+    kept_growth,
     steadily_counted_growth,
 )
 from kmonitor.hub.judge.growth import (
@@ -224,6 +225,7 @@ def _alarmed(
     units = before.alarmed_units + 1
     if not growth.is_growing:
         counted = counted_growth(counters) or steadily_counted_growth(counters, growth)
+        counted = counted or kept_growth(counters, growth)
         now = replace(before, alarmed_units=units)
         return _against(now, growth, values, goes_on=bool(counted))
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))

@@ -426,10 +426,11 @@ class RunJudge:
             return explain_count(metric, growth, earlier, after)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
-        if judgement.state is GrowthState.RISING:
+        if judgement.state is GrowthState.RISING or not growth.is_growing:
+            # Not alarmed yet, or since bytes were added evenly: what is kept was not looked at.
             grew_with += kept_growth(counters, growth)
-            if not grew_with:
-                return None  # it is too early to look for what was not counted
+        if judgement.state is GrowthState.RISING and not grew_with:
+            return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
         found = explain_growth(

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.detectors import (
     ALARMED,
@@ -164,14 +164,24 @@ def judge_time(
     found = None
     if judgement.state not in ALARMED:
         found = _find_jump_of_part(values, units, a_unit, parts)
-    found = found or _find_growing_part(values, units, a_unit, parts)
+    found = found or _find_growing_part(metric, values, units, a_unit, parts)
     held = _moved_on(before, units)
     if held is not None and (found is None or found.part.name != held.part.name):
         found = held
     if found is None or judgement.state in ALARMED:
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
-    return Judgement(GrowthState.GROWING, found.growth, alarmed_units=alarmed_units), found
+    growth = _a_step(found.growth, a_unit)
+    return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
+
+
+def _a_step(growth: Growth, steps: int) -> Growth:
+    """Growth of a part of so many steps, for each of them; a jump is of the values themselves."""
+    slope = growth.slope
+    if slope is None:
+        return growth
+    slope = Slope(slope.middle / steps, slope.low / steps, slope.high / steps)
+    return replace(growth, slope=slope, rise=growth.rise / steps)
 
 
 def _find_jump_of_part(
@@ -189,18 +199,30 @@ def _find_jump_of_part(
 
 
 def _find_growing_part(
-    values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
+    metric: VerdictMetric,
+    values: Floats,
+    units: Sequence[Unit],
+    a_unit: int,
+    parts: Sequence[str],
 ) -> TimeAlarm | None:
     least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_RISE_S)
     for name in parts:
         growth = _growth_of_part(units, name, least_s)
-        if growth is None:
+        if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
             continue
         grown = {each: _sure_slope(_seconds(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if _is_beyond(units, name, grown):
             part = PartOfTime(name, _share(grown, name), _class_of(units, name, None))
             return _alarm(part, growth, units)
     return None
+
+
+def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
+    """Whether steps grew as well: a callback may take its time at an epoch's end."""
+    window = values[growth.first : growth.last + 1]
+    x = np.arange(len(window), dtype=np.float64)
+    slope = theil_sen_slope(x, window, max_points=_MOST_POINTS) or 0.0
+    return growth.slope is not None and slope * steps >= _SHARE * growth.slope.middle
 
 
 def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:

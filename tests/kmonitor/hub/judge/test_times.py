@@ -34,6 +34,7 @@ def judged(
     kept: int = 0,
     scatter: float = 0.02,
     seed: int = 3,
+    of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
 ) -> list[Verdict]:
     """The verdicts on epoch and step time that are stored, in order."""
     rng, judge, t_s, stored = np.random.default_rng(seed), RunJudge(), 0.0, list[Verdict]()
@@ -51,7 +52,7 @@ def judged(
             place = "Recorder.losses"
             numbers = KeptObjects("number", kept * epoch, container="list", place=place)
             judge.read(t_s, ObjectsCounted(t_s=t_s, fit=1, epoch=epoch, kept=[numbers]))
-        step_s = sum(noisy[each] for each in ("input", "compute", "callbacks")) / STEPS
+        step_s = sum(noisy[each] for each in of_steps) / STEPS
         judge.read(
             t_s,
             EpochEnded(
@@ -85,6 +86,26 @@ def test_callback_that_takes_ever_longer_is_named_with_its_class():
     assert [each.text for each in advice_of(first)] == [
         "run Recorder every n steps, or at the end of the epoch"
     ]
+
+
+def test_growth_of_a_part_is_said_a_step_and_an_epoch():
+    stored = judged(lambda epoch: {"callbacks": 0.05 + 0.03 * epoch})
+
+    (of_steps, *_), (of_epochs, *_) = (
+        alarms(stored, f"{each}_time") for each in ("step", "epoch")
+    )
+    assert of_epochs.slope == pytest.approx(0.03, rel=0.2)
+    assert of_steps.slope == pytest.approx(0.03 / STEPS, rel=0.2)
+    assert of_steps.rise == pytest.approx(of_epochs.rise / STEPS, rel=0.5)
+
+
+def test_callback_that_takes_its_time_at_the_end_of_epochs_makes_no_step_slower():
+    stored = judged(
+        lambda epoch: {"callbacks": 0.05 + 0.03 * epoch}, of_steps=("input", "compute")
+    )
+
+    assert alarms(stored, "epoch_time")
+    assert alarms(stored, "step_time") == []
 
 
 def test_list_that_grows_while_a_callback_takes_longer_is_evidence():
