@@ -62,6 +62,19 @@ def test_nothing_is_made_of_counters_that_do_not_grow():
     assert (found.cause, found.because) == (Cause.UNKNOWN, ())
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"), [("one_step_on_data", Cause.REBUILT), ("project", Cause.RETRACING)]
+)
+def test_traces_of_the_scripts_own_functions_are_no_models(name: str, cause: Cause):
+    """What they captured is in the allocator too."""
+    traces = CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name)
+
+    found = explain_growth(GROWING, [traces, *grew(K.ALLOCATOR_BYTES, K.NATIVE_BYTES)])
+
+    assert found is not None
+    assert found.cause is cause
+
+
 def test_the_function_with_most_new_traces_is_named():
     traces = [
         CounterGrowth(K.TRACES, Slope(n, n, n), name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     Verdict,
 )
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 from tests.support.growing_run import MIB, Growing, events_of
 
 ARRAYS = KeptObjects(
@@ -91,6 +93,25 @@ def test_what_rises_has_its_cause_before_it_is_judged():
     verdict = judged(iter(events))
 
     assert (verdict.state, verdict.cause) == ("rising", "kept")
+
+
+def test_the_first_alarm_has_the_cause_that_was_known_before_it():
+    """Bytes from malloc are added evenly, so it is called before the trend of memory is clear."""
+    rng, judge, stored = np.random.default_rng(2), RunJudge(), list[Verdict]()
+    for event in counted(events_of(Growing(ram_mib=3.0), 20), of_arrays(3.0)):
+        match event:
+            case Sample(ram_bytes=float(ram_bytes)):
+                noise_bytes = float(rng.normal(0.0, 2.5)) * MIB
+                judge.read(event.t_s, replace(event, ram_bytes=ram_bytes + noise_bytes))
+            case EpochEnded(epoch=epoch):
+                judge.read(event.t_s, replace(event, malloc_bytes=3.0 * MIB * epoch))
+            case _:
+                judge.read(event.t_s, event)
+        stored += [each for each in judge.judge() if each.metric == "ram"]
+
+    alarm = next(each for each in stored if each.state in ALARMED_STATES)
+    assert alarm.cause == "kept"
+    assert alarm.unit < 12
 
 
 def figures(unit: int) -> list[KeptObjects]:

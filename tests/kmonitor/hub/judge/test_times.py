@@ -26,7 +26,7 @@ STEPS = 100
 Parts = Callable[[int], dict[str, float]]
 
 
-def judged(
+def judged(  # noqa: PLR0913 - all that a run is made of, by keyword
     parts_of: Parts,
     *,
     epochs: int = 40,
