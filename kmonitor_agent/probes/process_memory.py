@@ -35,9 +35,12 @@ _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (18
 _REST_ALONE: Final = 10_000.0
 """Pause after a slow reading without children, as a multiple of its time."""
 
+_REST_STARTING: Final = 300.0
+"""The same after a look that found children that started or ended since: where each epoch starts
+some, each has its own. A look that finds none doubles it."""
+
 _REST_LOOKING: Final = 20_000.0
-"""The same after looking for children that started since, where none did for long: each look
-without a change doubles the pause up to this, and a change makes it `REST` again."""
+"""The longest pause between looks for them."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
@@ -247,7 +250,8 @@ class ProcessMemory:
         self._direct = now
         took_s = time.thread_time() - began_s
         has_changed = bool(started or ended)
-        self._rest_looking = REST if has_changed else min(2 * self._rest_looking, _REST_LOOKING)
+        rest = _REST_STARTING if has_changed else min(2 * self._rest_looking, _REST_LOOKING)
+        self._rest_looking = rest
         self._looks_at_s = time.monotonic() + self._rest_looking * took_s
         return started
 

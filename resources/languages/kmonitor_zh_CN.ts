@@ -7430,6 +7430,11 @@
         <translation>malloc 分出的内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory allocated with malloc, by arrays or native code; nothing in the script was found that keeps it</source>
+        <translation>由数组或原生代码用 malloc 分配的内存；没有找到脚本中保留它的地方</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>memory limit {size}</source>
         <translation>内存最多 {size}</translation>
@@ -7499,11 +7504,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>native code retains memory allocated with malloc; Python code does not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native memory: allocated with malloc by arrays or native code, not by Python objects or graphs</source>
-        <translation>原生内存：由数组或原生代码用 malloc 取得，不是 Python 的小对象，也不是计算图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -8158,8 +8158,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>run {name} every n steps, or at the end of the epoch</source>
-        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
+        <source>run {name} less often, for example every n steps or epochs</source>
+        <translation>降低 {name} 的运行频率，例如每 n 步或每 n 轮运行一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>

@@ -96,7 +96,7 @@ _TITLE_CELLS = 12
 
 def _print_verdict_line(title: str, text: str) -> None:
     lines = terminal_lines(text, indent=_TITLE_CELLS)
-    print_text(f"{title:<{_TITLE_CELLS}}{lines}")
+    print_text(f"{title:<{_TITLE_CELLS - 1}} {lines}")
 
 
 def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldSources]) -> None:

@@ -29,7 +29,7 @@ class Cause(StrEnum):
     PYTHON = "Python objects are kept alive"
     TENSORS = "framework tensors are kept alive"
     WORKERS = "worker processes of the data pipeline"
-    MALLOC = "arrays or native code: memory allocated with malloc, but not by Python objects"
+    MALLOC = "arrays or native code: memory allocated with malloc, kept by nothing that was found"
     NATIVE = "native code: memory allocated with malloc, but not from Python"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
     ARENAS = "freed memory that malloc keeps in one arena after another"

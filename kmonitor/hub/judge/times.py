@@ -2,7 +2,8 @@
 
 Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
 be slower for reasons outside of the training, as another process on the machine: of a jump that is
-not said, and of a trend its cause is open.
+not said, and of a trend its cause is open. It is called where it surely takes three times as
+long, or by the trend of the whole.
 
 A part grows from unit to unit if the low end of the interval of its slope, over the window, makes
 a difference that is felt; if its values rise in Mann-Kendall's test; if the later half of them
@@ -79,6 +80,13 @@ outside."""
 
 _MOST_OF_TIME: Final = 0.3
 """Of the time of an epoch, from which a part that is no computing is worth a word."""
+
+_EARLY: Final = 5
+"""Units after the first, with which computing is compared."""
+
+_MORE_COMPUTE: Final = 2.0
+"""Times what it took at first, by which computing must surely have grown: another process takes
+half of a core, and seldom more."""
 
 _LATELY: Final = 5
 _OPEN: Final = frozenset({"compute", "rest", "ours"})
@@ -206,7 +214,11 @@ def _find_growing_part(
     parts: Sequence[str],
 ) -> TimeAlarm | None:
     least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_RISE_S)
-    for name in parts:
+    if len(units) < MIN_UNITS:
+        return None
+    early_s = float(np.median(_seconds(units, "compute")[1 : 1 + _EARLY]))
+    for name in (*parts, "compute"):
+        least_s = max(least_s, _MORE_COMPUTE * early_s) if name == "compute" else least_s
         growth = _growth_of_part(units, name, least_s)
         if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
             continue
@@ -400,7 +412,7 @@ def explain_time(
         known: The part that is known to grow.
     """
     growth = judgement.growth
-    if known is not None:
+    if known is not None and known.name not in _OPEN:
         return _explanation(known), known
     if judgement.state in EXPLAINED and growth is not None:
         return _explain_growth(metric, growth, units)

@@ -105,7 +105,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
             " or workers of a PyDataset"
         ),
-        "each_nth": tr("run {name} every n steps, or at the end of the epoch").format(
+        "each_nth": tr("run {name} less often, for example every n steps or epochs").format(
             name=verdict.name or tr("the callback")
         ),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),

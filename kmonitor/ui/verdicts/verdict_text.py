@@ -229,8 +229,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "native memory: allocated with malloc by arrays or native code, not by Python"
-            " objects or graphs"
+            "memory allocated with malloc, by arrays or native code; nothing in the script was"
+            " found that keeps it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),

@@ -28,3 +28,10 @@ def test_nothing_is_said_where_nothing_is_known_or_to_come(capsys: pytest.Captur
     print_verdicts(made_up_run(), VerdictsReply(request_id=1, run="r"))
 
     assert capsys.readouterr().out == ""
+
+
+def test_a_long_name_is_apart_from_what_is_said(capsys: pytest.CaptureFixture[str]):
+    growing = Verdict(t_s=1.0, metric="open_files", state="growing", per="epoch", units=20)
+    print_verdicts(made_up_run(), VerdictsReply(request_id=1, run="r", verdicts=[growing]))
+
+    assert "Open file descriptors growing" in capsys.readouterr().out

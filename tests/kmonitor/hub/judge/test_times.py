@@ -84,7 +84,7 @@ def test_callback_that_takes_ever_longer_is_named_with_its_class():
     assert (first.cause, first.where, first.name) == ("part", "callbacks", "Recorder")
     assert verdict_headline(first) == "slowing down: callbacks (Recorder) takes longer"
     assert [each.text for each in advice_of(first)] == [
-        "run Recorder every n steps, or at the end of the epoch"
+        "run Recorder less often, for example every n steps or epochs"
     ]
 
 
@@ -275,6 +275,17 @@ def test_slower_computing_has_an_open_cause():
     (first, *_) = alarms(stored, "step_time")
     assert (first.cause, first.sureness) == ("unknown", "open")
     assert "cause unknown; ruled out: waiting for input, callbacks" in verdict_headline(first)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_computing_that_takes_many_times_as_long_is_called_on_a_busy_machine(seed: int):
+    stored = judged(lambda epoch: {"compute": 0.2 + 0.07 * epoch}, scatter=0.2, seed=seed)
+
+    for metric in ("epoch_time", "step_time"):
+        (first, *_) = alarms(stored, metric)
+        assert first.unit <= 30
+        assert (first.cause, first.sureness, first.where) == ("unknown", "open", "compute")
+    assert [each.state for each in stored][-1] == "growing"
 
 
 def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
