@@ -4666,6 +4666,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Python objects accumulate between full collections; Collect runs one</source>
+        <translation>Python 对象在两次完整垃圾回收之间不断累积；“清理”会进行一次</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Python objects are kept alive</source>
         <translation>Python 持有对象</translation>
     </message>

@@ -33,6 +33,7 @@ class Cause(StrEnum):
     NATIVE = "native code: memory allocated with malloc, but not from Python"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
     ARENAS = "freed memory that malloc keeps in one arena after another"
+    UNCOLLECTED = "Python objects that no full collection has looked at yet"
     FILES = "files, sockets or pipes are opened and never closed"
     THREADS = "threads are started and never end"
     PROCESSES = "child processes are started and never end"
@@ -159,6 +160,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
     Cause.ARENAS: (),
+    Cause.UNCOLLECTED: (Remedy.COLLECT,),
     Cause.DATA_CACHE: (),
     Cause.PART: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
@@ -357,6 +359,11 @@ FILLING: Final = GrowthExplanation(Cause.FILLING, Confidence.FITTING)
 
 ARENAS: Final = GrowthExplanation(Cause.ARENAS, Confidence.FITTING)
 """What memory rises by until malloc's arenas have each held what is in use at once."""
+
+UNCOLLECTED: Final = GrowthExplanation(
+    Cause.UNCOLLECTED, Confidence.FITTING, advice=_ADVICE[Cause.UNCOLLECTED]
+)
+"""What memory rises by until Python looks through all objects for garbage."""
 
 _LATER_RISE_SHARE: Final = 0.25
 """What a cache took it keeps, and takes no more: less than such a part comes or goes later."""

@@ -165,7 +165,7 @@ _LEAST_A_UNIT: Final = {
 _LEAST_PART_OF_GROWTH: Final = 0.4
 """Bytes explain growth only if they are a fair share of it."""
 
-_BYTES_A_BLOCK: Final = 128.0
+BYTES_A_BLOCK: Final = 128.0
 """Of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
 
 _LATE_PART: Final = 0.3
@@ -243,4 +243,4 @@ def _least(kind: CounterKind, growth: Growth) -> float:
     if found is not None:
         return found
     least = _LEAST_PART_OF_GROWTH * (growth.slope.middle if growth.slope else 0.0)
-    return least / _BYTES_A_BLOCK if kind is CounterKind.BLOCKS else least
+    return least / BYTES_A_BLOCK if kind is CounterKind.BLOCKS else least

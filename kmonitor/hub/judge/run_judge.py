@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from itertools import islice
-from typing import Final
+from typing import Final, assert_never
 
 import numpy as np
 from msgspec.structs import replace
@@ -50,6 +50,7 @@ from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
 from kmonitor.hub.judge.slower_machine import explain_pressure
 from kmonitor.hub.judge.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
+from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
@@ -230,9 +231,9 @@ class RunJudge:
             judgement = replaced(judgement, state=GrowthState.GROWING)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
-        fill = self._cache_fill(metric, judgement, units, kind)
-        fill = fill or self._arena_fill(key, judgement, counters, units)
-        if fill is not None and judgement.state in ALARMED:
+        passing = self._cache_fill(metric, judgement, units, kind)
+        passing = passing or self._passing(key, judgement, counters, units)
+        if passing is not None and judgement.state in ALARMED:
             judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
@@ -246,8 +247,8 @@ class RunJudge:
             return replace(before, unit=units[-1].number, forecast=None)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
-        if fill is not None:
-            return _verdict_on_fill(details, fill, forecast)
+        if passing is not None:
+            return _verdict_on_rise(details, passing, forecast)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
         )
@@ -358,14 +359,14 @@ class RunJudge:
                 return None
         return CacheFill(steps_done, plan.cache_steps, plan.cache_bytes)
 
-    def _arena_fill(
+    def _passing(
         self,
         key: tuple[UnitKind, VerdictMetric],
         judgement: Judgement,
         counters: list[Counter],
         units: list[Unit],
-    ) -> ArenaFill | None:
-        """What malloc's arenas keep, if that explains what rises and was not called; else None."""
+    ) -> ArenaFill | GrowthExplanation | None:
+        """What malloc's arenas keep, or garbage, if it explains what rises and was not called."""
         kind, metric = key
         growth = judgement.growth
         is_new = not self._judgements.get(key, Judgement()).is_open_alarm
@@ -376,7 +377,8 @@ class RunJudge:
         measured = [unit for unit in units if metric in unit.low]
         grew_with = [*judgement.grew_with, *kept_growth(cut(counters, is_measured), growth)]
         room = self._room(metric, units[-1].high.get(metric, math.nan))
-        return arenas_that_fill(growth, grew_with, measured, room)
+        fill = arenas_that_fill(growth, grew_with, measured, room)
+        return fill or uncollected_growth(grew_with, measured, room)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.
@@ -452,12 +454,20 @@ class RunJudge:
         return explain_first_unit(self._units.epoch_samples.found(later))
 
 
-def _verdict_on_fill(
-    details: JudgementDetails, fill: CacheFill | ArenaFill, forecast: LimitForecast | None
+def _verdict_on_rise(
+    details: JudgementDetails,
+    passing: CacheFill | ArenaFill | GrowthExplanation,
+    forecast: LimitForecast | None,
 ) -> Verdict:
-    if isinstance(fill, CacheFill):
-        return replace(verdict_event(details, FILLING, forecast), filling=fill)
-    return replace(verdict_event(details, ARENAS, forecast), arenas=fill)
+    match passing:
+        case CacheFill():
+            return replace(verdict_event(details, FILLING, forecast), filling=passing)
+        case ArenaFill():
+            return replace(verdict_event(details, ARENAS, forecast), arenas=passing)
+        case GrowthExplanation():
+            return verdict_event(details, passing, forecast)
+        case _:
+            assert_never(passing)
 
 
 def _next(

@@ -102,7 +102,7 @@ def more_known_text(verdict: Verdict) -> str:
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
-    if is_by_samples or verdict.filling is not None or verdict.arenas is not None:
+    if is_by_samples or verdict.cause in {"filling", "arenas", "uncollected"}:
         return ""  # it is judged on as samples come
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
@@ -235,6 +235,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
         "arenas": _arenas_text(verdict.arenas),
+        "uncollected": tr("Python objects accumulate between full collections; Collect runs one"),
         "unknown": tr("no other metric grew along with it"),
         "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
         "data_cache": tr("it rose only in the first epoch, while data was being read"),

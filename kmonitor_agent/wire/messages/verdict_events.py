@@ -167,7 +167,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
             counted "files", "threads", "processes", "zombies", "blocks", "disk";
             of slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a
             cache of the dataset, which has an end; "arenas": freed memory that malloc keeps in
-            one arena after another; "data_cache": what the first epoch took, where nothing grows;
+            one arena after another; "uncollected": Python objects that may be garbage, and wait
+            for a full collection; "data_cache": what the first epoch took, where nothing grows;
             of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if not known.

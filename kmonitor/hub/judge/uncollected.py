@@ -1,0 +1,178 @@
+"""Garbage that no full collection has looked at yet: a rise with an end, and perhaps no leak.
+
+Objects in reference cycles, as those of a closed matplotlib figure, are freed only by Python's
+collector. A young collection frees those that died young; of the others only a full one tells
+garbage from what is in use. Python makes it when the objects that survived since the last one are
+more than a quarter of those that it left, for which a training with two million objects may take a
+hundred epochs. Until then garbage rises like a leak of Python objects, and no count tells them
+apart. *Collect* does, so that is the advice, and the alarm waits for the collection.
+
+Memory waits for the collector if it is made of Python objects: a block is at most 512 bytes, and
+what its object has from malloc (a dict's table, a C structure) is of that order. Closed figures
+come with 0.8 KiB a block, and arrays or native memory that leak with 14 KiB and more (the scripts
+in `tests/leaks`). Or if it grows as what an earlier collection of this run gave back did.
+
+A full collection also speaks against garbage: what it did not give back was in use. So the last
+one that had something to free decides, and memory that rises from collection to collection is
+judged like any other. Nor is it excused once blocks have grown by a quarter, since then the
+collector is switched off or objects were frozen, and where what may come until then does not fit.
+
+Held memory is what malloc handed out and Python's blocks, which are not malloc's. RAM of the
+process says little of a collection, as malloc keeps what it is given back. But it must grow with
+held memory: pages that a library maps by itself are no Python objects.
+
+Rejected: to wait for a collection whatever grows, as blocks rise beside many leaks of arrays. And
+to trigger one: it takes seconds with many objects, and is the user's to ask for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from kmonitor.hub.judge.causes import UNCOLLECTED, GrowthExplanation
+from kmonitor.hub.judge.counters import BYTES_A_BLOCK, CounterGrowth, CounterKind
+from kmonitor.hub.judge.growth import RAM_FLOOR, judge_growth
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
+
+_OF_GARBAGE: Final = frozenset(
+    {CounterKind.NATIVE_BYTES, CounterKind.FREE_BYTES, CounterKind.BLOCKS}
+)
+"""Counters that garbage adds to; any other is a leak beside it, or in its place."""
+
+_MIN_MEASURED: Final = 5
+"""Units with these counts, as of other counters; short epochs are not all counted."""
+
+_MOST_A_BLOCK: Final = 2.0**11
+"""Bytes that come with a block of a Python object: its own 512 at most, and as much as a table or
+two from malloc. Leaks of arrays have tens of KiB."""
+
+_TIMES_AS_FREED: Final = 2.0
+"""As garbage that was freed: blocks and bytes are counted at the ends of epochs only."""
+
+_SOME: Final = 6 * 2.0**20
+"""Bytes: less is no growth for `RAM_FLOOR`, and the collection of it says nothing."""
+
+_GIVEN_BACK: Final = 0.8
+_SURVIVED: Final = 0.2
+"""Of what had come since the last collection: garbage, if most of it was given back; in use, if
+less than a fifth was. Between them it is both, and says nothing of what comes next."""
+
+_UNTIL_COLLECTED: Final = 0.25
+"""Of the objects that the last full collection left (`gc` calls it long_lived_pending)."""
+
+_FEWEST_LOWS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Heap:
+    """Counts at the ends of units, `[n]` each; and the units in which all objects were collected.
+
+    Attributes:
+        ram: Memory of the process, bytes.
+        blocks: Of Python objects.
+        held: Bytes of what is in use, or garbage.
+        collected: Indices.
+    """
+
+    ram: Floats
+    blocks: Floats
+    held: Floats
+    collected: list[int]
+
+    @property
+    def since(self) -> int:
+        """The last unit with a full collection, or the first that was measured."""
+        return self.collected[-1] if self.collected else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Freed:
+    """What a full collection gave back: the part of what had come, and the bytes of a block."""
+
+    part: float
+    a_block: float
+
+
+def uncollected_growth(
+    grew_with: Sequence[CounterGrowth], units: Sequence[Unit], room: float | None
+) -> GrowthExplanation | None:
+    """The explanation, if memory rises by what may be garbage that was not yet collected.
+
+    Args:
+        grew_with: Counters that grew over the same units.
+        units: Those in which memory was measured, at least one.
+        room: What memory may still grow by, bytes; None: not known.
+    """
+    if any(one.kind not in _OF_GARBAGE for one in grew_with):
+        return None
+    heap = _heap_of(units)
+    if heap is None or _is_kept(heap):
+        return None
+    freed = _freed(heap)
+    if freed and freed[-1].part < _SURVIVED:
+        return None
+    proof = next((one for one in reversed(freed) if one.part >= _GIVEN_BACK), None)
+    since = heap.since
+    added = float(heap.blocks[-1] - heap.blocks[since])
+    until_collected = _UNTIL_COLLECTED * float(heap.blocks[since])
+    grown = max(float(values[-1] - values[since]) for values in (heap.held, heap.ram))
+    if proof is None:
+        a_block = grown / added if added > 0.0 else np.inf
+        is_garbage = a_block <= _MOST_A_BLOCK
+    else:
+        # Just after a collection memory is as high as before, and hardly a block has come.
+        a_block = proof.a_block
+        most = max(_MOST_A_BLOCK, _TIMES_AS_FREED * a_block)
+        is_garbage = grown <= _SOME + most * max(0.0, added)
+    if not is_garbage or added >= until_collected:
+        return None
+    if room is not None and (until_collected - added) * a_block > room:
+        return None
+    return replace(UNCOLLECTED, because=tuple(grew_with))
+
+
+def _heap_of(units: Sequence[Unit]) -> _Heap | None:
+    """The counts of the units that have them; None where these are too few, or not the last."""
+    rows = np.array(
+        [
+            (
+                unit.at_end.get("ram", np.nan),
+                unit.python_blocks,
+                unit.malloc_bytes,
+                unit.full_collections,
+            )
+            for unit in units
+        ]
+    )
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if len(rows) < _MIN_MEASURED:
+        return None
+    ram, blocks, from_malloc, collections = rows.T
+    collected = np.flatnonzero(np.diff(collections) > 0.0) + 1
+    return _Heap(ram, blocks, from_malloc + BYTES_A_BLOCK * blocks, collected.tolist())
+
+
+def _freed(heap: _Heap) -> list[_Freed]:
+    """What each full collection gave back that came after some growth, the newest last."""
+    found: list[_Freed] = []
+    for before, at in pairwise([0, *heap.collected]):
+        grown = float(heap.held[at - 1] - heap.held[before])
+        if grown < _SOME:
+            continue
+        given = float(heap.held[at - 1] - heap.held[at])
+        blocks = float(heap.blocks[at - 1] - heap.blocks[at])
+        found.append(_Freed(given / grown, given / max(1.0, blocks)))
+    return found
+
+
+def _is_kept(heap: _Heap) -> bool:
+    """Whether memory grows from collection to collection: a leak, with garbage or without."""
+    if len(heap.collected) < _FEWEST_LOWS:
+        return False
+    x = np.arange(heap.collected[0], heap.collected[-1] + 1)
+    lows = np.interp(x, heap.collected, heap.held[heap.collected])
+    return judge_growth(lows, RAM_FLOOR).is_growing
