@@ -61,6 +61,11 @@ def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
             variables.clear()
 
 
+def generator_frame(generator: Generator[Any, Any, Any]) -> FrameType | None:
+    """A generator's frame, made as those of `call_stacks`; None if it has ended."""
+    return _call_atomically(partial(getattr, generator, "gi_frame"))
+
+
 def is_keras_frame(frame: FrameType) -> bool:
     """Whether a call is of Keras' own code, not of a script's class that overrides it."""
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))

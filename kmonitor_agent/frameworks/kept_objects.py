@@ -2,9 +2,11 @@
 """Search for what a script keeps: lists, dicts and attributes with what they hold, by their place.
 
 It begins where a script keeps things (variables of its modules and functions, its callbacks and
-models) and where libraries keep them for it (pyplot's figures, a notebook's `Out`, the last
-traceback, TensorFlow's root graph), and follows attributes and containers from there. That takes
-2 to 8 ms, where a walk over all objects of the garbage collector takes 60 to 100 ms in a process
+models, what the model that is fitted is made of and compiled with, the data of the fit) and where
+libraries keep them for it (pyplot's figures, a notebook's `Out`, the last traceback, TensorFlow's
+root graph), and follows attributes and containers from there. Objects of Keras itself only lead to
+those of the script, and objects of Python's library are containers or nothing. That takes
+1 to 15 ms, where a walk over all objects of the garbage collector takes 60 to 100 ms in a process
 with TensorFlow, and finds arrays too, which the collector does not track. What is kept elsewhere,
 in a cache of another library or by native code, is not found.
 
@@ -21,10 +23,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
-from types import FrameType, FunctionType, MethodType, TracebackType
+from types import FrameType, FunctionType, GeneratorType, MethodType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import call_stacks, frame_locals
+from kmonitor_agent.call_stacks import (
+    DATA_NAMES,
+    call_stacks,
+    frame_locals,
+    generator_frame,
+    is_keras_frame,
+)
+from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.object_sizes import (
     KERAS_MODEL,
     NUMBER_BYTES,
@@ -32,6 +41,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     SizeReader,
     TreeSize,
     closure_of,
+    container_name,
     is_keras_model,
     length_of,
     newest_items,
@@ -138,6 +148,7 @@ class KeptObjectWalk:
 
         Args:
             callbacks: Of the fit that runs.
+            model: Likewise.
         """
         # What libraries keep is named after them, even where a variable of the script has it too.
         for value, place in _library_places():
@@ -150,6 +161,10 @@ class KeptObjectWalk:
             kind: Any = type(callback)
             self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
         self._waiting.append((model, class_name(type(model))))
+        for part in (*all_layers_of(model), *compiled_with(model), *_data_of_fits()):
+            kind = type(part)
+            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
+                self._waiting.append((part, class_name(kind)))
         self._follow(self.n_visited + _NEAR_THE_FIT)
         rest, self._waiting = self._waiting, deque()
         self._add_variables()
@@ -197,8 +212,10 @@ class KeptObjectWalk:
         return self.is_cut_short
 
     def _visit(self, value: Any, place: str) -> None:
-        if length_of(value) is not None:
-            self._visit_container(value, place)
+        length = length_of(value)
+        if length is not None:
+            if length > 0:
+                self._visit_container(value, place)
             return
         size = size_of(value)
         if size is not None:
@@ -216,16 +233,15 @@ class KeptObjectWalk:
                 self._add_names(list(own_attributes(value).items()), class_name(value))
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
-        elif kind is FunctionType:
-            if not is_known_function(value):
-                self._add_names(closure_of(value), value.__name__)
+        elif is_exactly(value, FunctionType, GeneratorType):
+            self._add_names(_variables_held(value), value.__name__)
         elif kind is MethodType:
             self._waiting.append((value.__self__, class_name(type(value.__self__))))
         elif _is_followed(kind):
             self._add_names(_attributes(value), class_name(kind))
 
     def _add_container(self, value: Any, place: str) -> Place:
-        key = place, class_name(type(value))
+        key = place, container_name(value)
         self._seen.add(id(value))
         self._containers.setdefault(key, []).append(value)
         self.lengths[key] = self.lengths.get(key, 0) + (length_of(value) or 0)
@@ -358,7 +374,11 @@ def _is_followed(kind: type) -> bool:
     return any(class_name(base) in {"Callback", "Model"} for base in class_bases(kind))
 
 
-_OF_KERAS: Final = ("_self_", "_layers", "_metrics", "_tracker", "_losses", "_loss_ids")
+_OF_KERAS: Final = (
+    *("_self_", "_layers", "_metrics", "_tracker", "_losses", "_loss_ids"),
+    *("_trainable_", "_non_trainable_", "_inbound_nodes", "_outbound_nodes", "_call_"),
+    *("call_signature_parameters", "_build_shapes_dict", "_seed_generators", "_dtype_policy"),
+)
 
 
 def _attributes(value: Any) -> list[tuple[Any, Any]]:
@@ -366,6 +386,22 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
     fields = list(instance_dict(value).items())
     passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
+
+
+_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, MethodType)
+_DATA: Final = ("x", "val_x")
+"""Variables of Keras' `fit` and `evaluate` that hold the data as given, in each version."""
+
+
+def _data_of_fits() -> list[Any]:
+    """Data of the calls of Keras that this thread is in, with what one of a library wraps."""
+    given: list[Any] = []
+    with call_stacks() as stacks:
+        for frame in stacks.get(get_ident(), ()):
+            if is_keras_frame(frame) and not DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
+                with frame_locals(frame) as variables:
+                    given += [variables.get(name) for name in _DATA]
+    return [each for data in given for each in (data, *instance_dict(data).values())]
 
 
 _ASKS_FOR_LOCALS: Final = frozenset({"locals", "f_locals"})
@@ -388,6 +424,16 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
         if type(variables) is dict and sys.getrefcount(variables) <= _REFERENCES:
             variables.clear()
     return found
+
+
+def _variables_held(value: Any) -> list[tuple[str, Any]]:
+    """Variables that a function of the script refers to, or that a generator of its has."""
+    if type(value) is FunctionType:
+        return [] if is_known_function(value) else closure_of(value)
+    frame = generator_frame(value)
+    if frame is None or not _is_script_file(frame.f_code.co_filename):
+        return []
+    return _locals_of(frame)
 
 
 def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:

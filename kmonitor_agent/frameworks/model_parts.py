@@ -32,6 +32,8 @@ _TRAINED: Final = ("_trainable_variables", "_trainable_weights")
 _FIXED: Final = ("_non_trainable_variables", "_non_trainable_weights")
 _LAYERS: Final = ("_layers", "_self_tracked_trackables")
 _TRACKERS: Final = ("_loss_tracker", "_compile_metrics", "_compile_loss")
+_COMPILED: Final = (*_TRACKERS, "compiled_metrics", "compiled_loss")
+_GIVEN: Final = ("_user_metrics", "_user_weighted_metrics", "_user_loss", "_user_losses")
 _METRICS: Final = ("_metrics", "_flat_metrics", "_flat_weighted_metrics")
 _WRAPPED: Final = ("forward_layer", "layer", "cell")
 _REGULARIZES: Final = "_regularizer"
@@ -78,6 +80,21 @@ def all_layers_of(model: object) -> list[Any]:
         todo += [each for each in inner if id(each) not in found]
         found.update((id(each), each) for each in inner)
     return list(found.values())
+
+
+def compiled_with(model: object) -> list[Any]:
+    """Metrics and losses as they were given to `compile`, each by itself."""
+    values = instance_dict(model)
+    made = [instance_dict(values.get(name)) for name in _COMPILED]
+    todo = [each.get(name) for each in made for name in _GIVEN]
+    given: list[Any] = []
+    while todo:
+        value = todo.pop()
+        inner = contents_of(value)
+        todo += inner
+        if not inner:
+            given.append(value)
+    return given
 
 
 def leaves_of(model: object) -> Iterator[tuple[str, Any]]:

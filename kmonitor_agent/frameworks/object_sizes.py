@@ -193,9 +193,24 @@ _CONTAINERS: Final = (list, dict, deque, set)
 
 
 def length_of(value: Any) -> int | None:
-    """How much a list, dict, deque or set holds, of any subclass; None for anything else."""
-    base: Any = next((each for each in _CONTAINERS if is_instance(value, each)), None)
-    return None if base is None else base.__len__(_storage(value))
+    """How much a list, dict, deque or set holds, of any subclass; None for anything else.
+
+    Python's queues and the like, which keep what they hold in one of these, count as they do.
+    """
+    value = _storage(value)
+    base = _container_base(value)
+    return None if base is None else base.__len__(value)
+
+
+def container_name(value: Any) -> str:
+    """Name of a container's class; of those that frameworks put in its place, Python's own."""
+    kind: Any = type(value)
+    is_in_place = class_package(kind) in {"keras", "tensorflow", "tf_keras"}
+    return class_name(_container_base(_storage(value)) if is_in_place else kind)
+
+
+def _container_base(value: Any) -> Any:
+    return next((each for each in _CONTAINERS if is_instance(value, each)), None)
 
 
 def newest_items(value: Any, most: int) -> list[Any]:
@@ -212,11 +227,19 @@ def newest_items(value: Any, most: int) -> list[Any]:
     return list(islice(set.__iter__(value), most)) if is_instance(value, set) else []
 
 
+_STORAGE: Final = {
+    "asyncio.queues": "_queue",
+    "collections": "data",
+    "multiprocessing.queues": "_buffer",
+    "queue": "queue",
+    "tensorflow.python.trackable.data_structures": "_storage",
+}
+"""Attributes in which these modules' lists, dicts and queues keep what they hold."""
+
+
 def _storage(value: Any) -> Any:
-    # TensorFlow's own lists and dicts keep what they hold elsewhere.
-    if class_module(type(value)).startswith("tensorflow."):
-        return instance_dict(value).get("_storage", value)
-    return value
+    name = _STORAGE.get(class_module(type(value)))
+    return value if name is None else instance_dict(value).get(name, value)
 
 
 @dataclass(slots=True)

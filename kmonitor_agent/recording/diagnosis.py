@@ -404,7 +404,10 @@ class KeptObjectCounter:
 
 
 _MOST_PLACES: Final = 1000
-_CONTAINERS: Final = frozenset({"", "list", "dict", "deque", "set", "defaultdict", "OrderedDict"})
+_CONTAINERS: Final = frozenset(
+    {"", "list", "dict", "deque", "set", "defaultdict", "OrderedDict", "UserDict", "UserList"}
+    | {"Queue", "LifoQueue", "PriorityQueue"}
+)
 
 
 def is_rising(held: Iterable[float]) -> bool:

@@ -136,6 +136,129 @@ def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
     assert (kept.kind, kept.n_bytes, kept.container) == ("keras.History", None, "list")
 
 
+class Probe(keras.layers.Layer):
+    """Keeps something at each step."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seen: list[Any] = []
+
+    def call(self, inputs: Any) -> Any:
+        self.seen.append(np.ones((256, 1024), "float32"))
+        return inputs
+
+
+class KeepPredictions(keras.metrics.Metric):
+    """Keeps something at each step, and clears nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(name="predictions")
+        self.values: list[Any] = []
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        self.values.append(np.ones((256, 1024), "float32"))
+
+    def result(self) -> Any:
+        return keras.ops.zeros(())
+
+    def reset_state(self) -> None:
+        pass
+
+
+class KeepLosses(keras.losses.Loss):
+    """Keeps something at each step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: list[Any] = []
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        self.terms.append(np.ones((256, 1024), "float32"))
+        return keras.ops.mean((y_true - y_pred) ** 2, axis=-1)
+
+
+def in_a_layer() -> Any:
+    outer = keras.Sequential([keras.Input((4,)), keras.Sequential([Probe()])])
+    outer.add(keras.layers.Dense(1))
+    outer.compile("adam", "mse", run_eagerly=True)
+    return outer
+
+
+def in_a_metric() -> Any:
+    model = small_model()
+    model.compile("adam", "mse", metrics=[KeepPredictions()], run_eagerly=True)
+    return model
+
+
+def in_a_loss() -> Any:
+    model = small_model()
+    model.compile("adam", [KeepLosses()], run_eagerly=True)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (in_a_layer, "Probe.seen"),
+        (in_a_metric, "KeepPredictions.values"),
+        (in_a_loss, "KeepLosses.terms"),
+    ],
+)
+def test_what_a_part_of_a_model_keeps_is_the_cause(
+    monitor: Any, told: Told, make: Callable[[], Any], place: str
+):
+    fit(make(), monitor, epochs=EPOCHS)
+
+    events = told(monitor)
+    kept = newest(events, place)
+    assert (kept.kind, kept.container) == ("numpy.ndarray", "list")
+    assert kept.n_bytes == kept.count * MIB
+    assert verdict_of(events).cause == "kept"
+
+
+class Play(keras.utils.PyDataset):
+    """Keeps something with each batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory: list[Any] = []
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> Any:
+        self.memory.append(np.ones((256, 1024), "float32"))
+        return callback_fits.X[:8], callback_fits.Y[:8]
+
+
+def play() -> Any:
+    memory: list[Any] = []
+    while True:
+        memory.append(np.ones((256, 1024), "float32"))
+        yield callback_fits.X[:8], callback_fits.Y[:8]
+
+
+@pytest.mark.parametrize(("make", "place"), [(Play, "Play.memory"), (play, "play.memory")])
+def test_what_data_made_in_the_call_of_fit_keep_is_the_cause(
+    monitor: Any, told: Told, make: Callable[[], Any], place: str
+):
+    small_model().fit(
+        make(), steps_per_epoch=6, epochs=EPOCHS, shuffle=False, verbose=0, callbacks=[monitor]
+    )
+
+    events = told(monitor)
+    assert newest(events, place).kind == "numpy.ndarray"
+    assert verdict_of(events).cause == "kept"
+
+
+def test_what_the_validation_data_keep_is_found(monitor: Any, told: Told):
+    x, y = callback_fits.X, callback_fits.Y
+
+    small_model().fit(x, y, validation_data=Play(), epochs=EPOCHS, verbose=0, callbacks=[monitor])
+
+    assert newest(told(monitor), "Play.memory").container == "list"
+
+
 def test_a_training_that_keeps_nothing_names_nothing(monitor: Any, told: Told):
     fit(small_model(), monitor, epochs=EPOCHS)
 

@@ -1,10 +1,12 @@
 # pyright: reportImplicitOverride=false, reportAssignmentType=false
 """What a script keeps is found where it is, measured, and never asked or kept alive."""
 
+import asyncio
 import gc
+import queue
 import sys
 import weakref
-from collections import deque
+from collections import UserDict, UserList, deque
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -53,6 +55,60 @@ def test_arrays_in_an_attribute_are_measured(container: Callable[[Any], Any]):
     assert (found.kind, found.count, found.n_bytes) == ("numpy.ndarray", 12, 18 * MIB)
     assert (found.shape, found.dtype) == ("(1536, 256)", "float32")
     assert found.container == type(recorder.history).__name__
+
+
+def filled(waiting: Any) -> Any:
+    for n in range(5):
+        waiting.put_nowait((n, array()))
+    return waiting
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: filled(queue.Queue()),
+        lambda: filled(queue.LifoQueue()),
+        lambda: filled(queue.PriorityQueue()),
+        lambda: filled(asyncio.Queue()),
+        lambda: UserList(array() for _ in range(5)),
+        lambda: UserDict((n, array()) for n in range(5)),
+    ],
+)
+def test_what_a_container_of_the_standard_library_holds_is_measured(make: Callable[[], Any]):
+    recorder = Recorder()
+    recorder.history = make()
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count) == ("numpy.ndarray", 5)
+    assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
+    assert found.container == type(recorder.history).__name__
+
+
+class LogQueue(queue.Queue[Any]):
+    pass
+
+
+def test_a_queue_of_the_script_names_its_class():
+    recorder = Recorder()
+    recorder.history = filled(LogQueue())
+
+    assert kept(recorder)["LogQueue.queue"].count == 5
+
+
+def test_a_variable_of_a_generator_that_waits_is_named():
+    def play() -> Iterator[Any]:
+        memory: list[Any] = []
+        while True:
+            memory.append(array())
+            yield memory[-1]
+
+    recorder = Recorder()
+    recorder.history = play()
+    for _ in range(4):
+        next(recorder.history)
+
+    assert kept(recorder)["play.memory"].count == 4
 
 
 def test_views_of_one_array_count_its_memory_once():
