@@ -36,11 +36,11 @@ _REST_ALONE: Final = 10_000.0
 """Pause after a slow reading without children, as a multiple of its time."""
 
 _REST_STARTING: Final = 300.0
-"""The same after a look that found children that started or ended since: where each epoch starts
-some, each has its own. A look that finds none doubles it."""
+"""Pause after a look that found children that had started or ended, as a multiple of its time.
+A look that finds none doubles it."""
 
 _REST_LOOKING: Final = 20_000.0
-"""The longest pause between looks for them."""
+"""The longest pause between looks for children, likewise."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
@@ -238,7 +238,7 @@ class ProcessMemory:
     def _started(self) -> set[int]:
         """Children since they were listed; of a process with many threads looked for rarely.
 
-        Where children start and end with each epoch, each epoch's end has its own.
+        While children start and end it looks often, so that each epoch's are counted in it.
         """
         if time.monotonic() < self._looks_at_s:
             return set()
@@ -250,8 +250,8 @@ class ProcessMemory:
         self._direct = now
         took_s = time.thread_time() - began_s
         has_changed = bool(started or ended)
-        rest = _REST_STARTING if has_changed else min(2 * self._rest_looking, _REST_LOOKING)
-        self._rest_looking = rest
+        longer = min(2 * self._rest_looking, _REST_LOOKING)
+        self._rest_looking = _REST_STARTING if has_changed else longer
         self._looks_at_s = time.monotonic() + self._rest_looking * took_s
         return started
 

@@ -33,7 +33,7 @@ class Cause(StrEnum):
     NATIVE = "native code: memory allocated with malloc, but not from Python"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
     ARENAS = "freed memory that malloc keeps in one arena after another"
-    UNCOLLECTED = "Python objects that no full collection has looked at yet"
+    UNCOLLECTED = "Python objects that may be garbage and await a full collection"
     FILES = "files, sockets or pipes are opened and never closed"
     THREADS = "threads are started and never end"
     PROCESSES = "child processes are started and never end"

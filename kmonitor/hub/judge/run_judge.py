@@ -429,7 +429,7 @@ class RunJudge:
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
-            # Not alarmed yet, or since bytes were added evenly: what is kept was not looked at.
+            # Not alarmed yet, or since bytes were added evenly: what is kept is not in it.
             grew_with += kept_growth(counters, growth)
         if judgement.state is GrowthState.RISING and not grew_with:
             return None  # it is too early to look for what was not counted

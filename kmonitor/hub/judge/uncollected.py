@@ -1,4 +1,4 @@
-"""Garbage that no full collection has looked at yet: a rise with an end, and perhaps no leak.
+"""Garbage that awaits a full collection: a rise with an end, and perhaps no leak.
 
 Objects in reference cycles, as those of a closed matplotlib figure, are freed only by Python's
 collector. A young collection frees those that died young; of the others only a full one tells
