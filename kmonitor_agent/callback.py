@@ -475,7 +475,7 @@ class MonitorCallback(_Base):
         """
         if fit is not None and not overrides_step_end(type(self)):
             # JAX and TensorFlow call it beside the training; it may be.
-            self.__dict__ |= {_LOGS_HOOK: fit.store_step_logs, "async_safe": True}
+            self.__dict__ |= {_LOGS_HOOK: fit.step_end_hook(), "async_safe": True}
         elif self.__dict__.pop(_LOGS_HOOK, None) is not None:
             self.__dict__.pop("async_safe", None)
 

@@ -396,9 +396,11 @@ class Framework(Protocol):
 def computes_behind(framework: Framework) -> bool:
     """Whether steps are handed to a device, which may compute them after later ones have begun.
 
-    JAX does so on the CPU too; TensorFlow and PyTorch compute there before the step returns.
+    JAX does so on the CPU too; TensorFlow and PyTorch compute there before the step returns. A
+    device that was not started yet is not known, and may.
     """
-    return framework.info().backend == "jax" or framework.allocator().device.startswith("GPU")
+    device = framework.allocator().device
+    return framework.info().backend == "jax" or not device.startswith("CPU")
 
 
 _MODULES: Final = {

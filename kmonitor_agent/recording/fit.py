@@ -270,11 +270,17 @@ class Fit:
         if before is not None and after is not None:
             self.validation_bytes = (self.validation_bytes or 0.0) + after - before
 
-    def store_step_logs(self, batch: Any, logs: Any = None) -> None:
-        """Keep a step's logs as they are, whether numbers or on the device, and when they came.
+    def step_end_hook(self) -> Callable[..., None]:
+        """What Keras is to call at each step's end; beside the training where it likes to."""
+        behind = computes_behind(self.framework)
+        return self._store_timed_logs if behind else self._store_logs
 
-        Keras may call it beside the training: then as soon as the step's logs were computed.
-        """
+    def _store_logs(self, batch: Any, logs: Any = None) -> None:
+        """Keep a step's logs as they are, whether numbers or on the device."""
+        self.step_logs = logs
+
+    def _store_timed_logs(self, batch: Any, logs: Any = None) -> None:
+        """Likewise, and when they came: as soon as they were computed."""
         self.step_logs = logs
         self.computed_s = perf_counter()
 

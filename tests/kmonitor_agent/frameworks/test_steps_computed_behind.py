@@ -23,7 +23,8 @@ told = callback_fits.told
     [
         ("tensorflow", "CPU:0", False),
         ("tensorflow", "GPU:0", True),
-        ("torch", "", False),
+        ("torch", "", True),
+        ("torch", "CPU:0", False),
         ("torch", "GPU:0", True),
         ("jax", "CPU:0", True),
     ],
