@@ -136,6 +136,7 @@ class Fit:
         held_before_bytes: Memory when the running validation began; None outside of one.
         hook_calls: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
+        computed_s: When that was, by `perf_counter`; 0 where no device can be behind.
         why_no_rate: Why the learning rate could not be read, as last reported; None: not reported.
         peak: Waits for the first steps to report their peak; None: reported, or cannot be.
         pending_stops: Stops of a loop of the script's own, each with the steps done when it was
@@ -272,8 +273,7 @@ class Fit:
 
     def step_end_hook(self) -> Callable[..., None]:
         """What Keras is to call at each step's end; beside the training where it likes to."""
-        behind = computes_behind(self.framework)
-        return self._store_timed_logs if behind else self._store_logs
+        return self._store_timed_logs if computes_behind(self.framework) else self._store_logs
 
     def _store_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs as they are, whether numbers or on the device."""
@@ -284,14 +284,10 @@ class Fit:
         self.step_logs = logs
         self.computed_s = perf_counter()
 
-    def device_done_s(self) -> float:
-        """When a device had computed the last step, by `perf_counter`; 0 where none is behind."""
-        return self.computed_s if computes_behind(self.framework) else 0.0
-
     def step_times(self) -> StepTimes | None:
         """The epoch's steps: of those that a device computes later, their mean only."""
         waited_s = 0.0 if self.timer is None else self.timer.last_waited_s
-        return self.clock.step_times(self.device_done_s() - waited_s)
+        return self.clock.step_times(self.computed_s - waited_s)
 
     def is_first_call(self) -> bool:
         """Whether a hook that runs each step was called for the first of its listings."""
@@ -458,12 +454,10 @@ class FitInParts:
         self.pending_reloads: list[PendingReload] = []
 
     def __enter__(self) -> Self:
-        """Register for this thread."""
         _RUNNING.setdefault(threading.get_ident(), []).append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the register."""
         _RUNNING[threading.get_ident()].remove(self)
         if not _RUNNING[threading.get_ident()]:
             del _RUNNING[threading.get_ident()]

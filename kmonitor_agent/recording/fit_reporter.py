@@ -189,9 +189,7 @@ class FitReporter:
         is_due = self._heap_counts.is_due
         readings = self._heap_counts.newest() if is_due else {}
         counts = {name: reading.value for name, reading in readings.items()}
-        parts = (
-            None if fit.timer is None else fit.timer.end_epoch(fit.last_steps, fit.device_done_s())
-        )
+        parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps, fit.computed_s)
         if fit.timer is not None:
             self._report_source("parts.input_s", fit.timer.input_source())
         self._report_source("step_time_s", fit.step_source)
