@@ -9428,6 +9428,21 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes {share} of the last {n} epochs</source>
+        <translation>{part} 占最近 {n} 轮时间的 {share}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes {share} of the last {n} fits</source>
+        <translation>{part} 占最近 {n} 次 fit 时间的 {share}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes {share} of the last {n} folds</source>
+        <translation>{part} 占最近 {n} 折时间的 {share}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>{part} takes {share} of the time</source>
         <translation>{part} 占 {share} 的时间</translation>
     </message>

@@ -7,11 +7,13 @@ long, or by the trend of the whole.
 
 A part grows from unit to unit if the low end of the interval of its slope, over the window, makes
 a difference that is felt; if its values rise in Mann-Kendall's test; if the later half of them
-rises too, which a level that was left once does not; and if computing did not grow with it. All
-are of single values: the envelope of memory's judgement is made for saw-teeth, and halves the few
-values that there are. Noise widens the interval, so the steeper the growth, or the smaller its
-noise, the sooner it is called. The last units are judged by themselves as well: growth that began
-late is a small part of a long window, and its middle slope is that of before.
+rises too, which a level that was left once does not; and if computing did not grow with it. What
+else the machine does only adds: where computing took longer than its median a part is taken to
+have done so as well, and of two units that follow each other the faster one counts. (Memory's
+envelope, made for saw-teeth, would halve the few values that there are.) Noise widens the
+interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The last
+units are judged by themselves as well: growth that began late is a small part of a long window,
+and its middle slope is that of before.
 """
 
 import math
@@ -36,7 +38,7 @@ from kmonitor.hub.judge.slower_machine import explain_machine
 from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
-from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
 
 TO_CONFIRM: Final = 5
 """Units in a row at the slower level."""
@@ -65,6 +67,9 @@ _GOES_ON: Final = 0.5
 
 _LATE_UNITS: Final = 20
 _CONFIDENCE: Final = 0.95
+_CONFIDENCE_OF_FASTER: Final = 0.98
+"""Of values that are the smaller of two: they scatter less than they are many."""
+
 _CONFIDENCE_LATELY: Final = 0.999
 """Of a window that moves: some window of a long run rises by chance."""
 
@@ -88,7 +93,6 @@ _MORE_COMPUTE: Final = 2.0
 """Times what it took at first, by which computing must surely have grown: another process takes
 half of a core, and seldom more."""
 
-_LATELY: Final = 5
 _OPEN: Final = frozenset({"compute", "rest", "ours"})
 _OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
 
@@ -243,11 +247,23 @@ def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth 
     at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
     if len(at) < MIN_UNITS:
         return None
+    confidence = _CONFIDENCE
+    if name != "compute" and name not in _NOW_AND_THEN:
+        seconds /= _slowness(units)
+        seconds[:-1] = np.minimum(seconds[:-1], seconds[1:])
+        confidence = _CONFIDENCE_OF_FASTER
     window = at[window_start(len(at)) :]
-    growth = _growth_within(window, seconds, least_s, _CONFIDENCE)
+    growth = _growth_within(window, seconds, least_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
         growth = _growth_within(at[-_LATE_UNITS:], seconds, least_s, _CONFIDENCE_LATELY)
     return growth
+
+
+def _slowness(units: Sequence[Unit]) -> Floats:
+    """How many times its median computing took in each unit; 1 where that is less, `[n]`."""
+    compute = _seconds(units, "compute")
+    middle_s = float(np.median(compute))
+    return np.maximum(1.0, compute / middle_s) if middle_s > 0.0 else np.ones(len(compute))
 
 
 def _growth_within(
@@ -255,13 +271,9 @@ def _growth_within(
 ) -> Growth | None:
     x = window.astype(np.float64)
     y = seconds[window]
-    slope = theil_sen_interval(x, y, confidence=confidence, max_points=_MOST_POINTS)
-    if slope is None:
-        return None
-    widening = interval_widening(y - slope.middle * x)
-    slope = replace(slope, low=slope.middle - widening * (slope.middle - slope.low))
+    slope = _interval(x, y, confidence)
     units = float(x[-1] - x[0])
-    if slope.low * units < least_s:
+    if slope is None or slope.low * units < least_s:
         return None
     half = len(window) // 2
     lately = theil_sen_slope(x[half:], y[half:], max_points=_MOST_POINTS) or 0.0
@@ -271,7 +283,20 @@ def _growth_within(
     first = int(window[0])
     last = int(window[-1])
     rise = slope.middle * units
-    return Growth(None, first, last, rise=rise, slope=slope, p_of_no_rise=p)
+    shown = _interval(x, y, _CONFIDENCE)
+    return Growth(None, first, last, rise=rise, slope=shown, p_of_no_rise=p)
+
+
+def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:
+    """The slope, with an interval as wide as values that follow each other need."""
+    slope = theil_sen_interval(x, y, confidence=confidence, max_points=_MOST_POINTS)
+    if slope is None:
+        return None
+    middle = slope.middle
+    widening = interval_widening(y - middle * x)
+    return Slope(
+        middle, middle - widening * (middle - slope.low), middle + widening * (slope.high - middle)
+    )
 
 
 def _sure_slope(seconds: Floats) -> float:
@@ -382,9 +407,9 @@ def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
     Args:
         units: Those that were measured.
     """
-    lately = [unit for unit in units[-_LATELY:] if unit.times]
+    lately = [unit for unit in units[-RECENT_UNITS:] if unit.times]
     whole = sum(sum(unit.times.values()) for unit in lately)
-    if len(lately) < _LATELY or whole <= 0.0:
+    if len(lately) < RECENT_UNITS or whole <= 0.0:
         return None
     sums = {name: sum(unit.times.get(name, 0.0) for unit in lately) for name in _ADVICE}
     name = _largest(sums)

@@ -7,7 +7,7 @@ from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import amount_text, count_text, percent_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
-from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, RECENT_UNITS
 
 _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
 
@@ -86,7 +86,13 @@ def _part_text(verdict: Verdict) -> str:
     if verdict.state in _SLOWER:
         return tr("{part} takes longer").format(part=part)
     share = percent_text(verdict.where_part or 0.0)
-    return tr("{part} takes {share} of the time").format(part=part, share=share)
+    units = {
+        "epoch": tr("{part} takes {share} of the last {n} epochs"),
+        "fit": tr("{part} takes {share} of the last {n} fits"),
+        "fold": tr("{part} takes {share} of the last {n} folds"),
+    }
+    text = units.get(verdict.per, tr("{part} takes {share} of the time"))
+    return text.format(part=part, share=share, n=RECENT_UNITS)
 
 
 def time_part_text(verdict: Verdict) -> str:

@@ -46,6 +46,9 @@ what is counted grew with it; `slowing`: it was growing, and does so less and le
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
 
+RECENT_UNITS: Final = 5
+"""Of these the part is said that takes most of the time."""
+
 LEAST_SHARE_GIVEN_BACK: Final = 0.1
 """Of what had come; an action that gave back less did not help."""
 
