@@ -5,15 +5,15 @@ be slower for reasons outside of the training, as another process on the machine
 not said, and of a trend its cause is open. It is called where it surely takes three times as
 long, or by the trend of the whole.
 
-A part grows from unit to unit if the low end of the interval of its slope, over the window, makes
-a difference that is felt; if its values rise in Mann-Kendall's test; if the later half of them
-rises too, which a level that was left once does not; and if computing did not grow with it. What
-else the machine does only adds: where computing took longer than its median a part is taken to
-have done so as well, and of two units that follow each other the faster one counts. (Memory's
-envelope, made for saw-teeth, would halve the few values that there are.) Noise widens the
-interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The last
-units are judged by themselves as well: growth that began late is a small part of a long window,
-and its middle slope is that of before.
+A part grows from unit to unit if its slope, over the window, makes a difference that is felt, of
+which the low end of its interval makes half; if its values rise in Mann-Kendall's test; if the
+later half of them rises too, which a level that was left once does not; and if computing did not
+grow with it. What else the machine does only adds: where computing took longer than its median a
+part is taken to have done so as well, and of two units that follow each other the faster one
+counts. (Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise
+widens the interval, so the steeper the growth, or the smaller its noise, the sooner it is called.
+The last units are judged by themselves as well: growth that began late is a small part of a long
+window, and its middle slope is that of before.
 """
 
 import math
@@ -67,8 +67,11 @@ _GOES_ON: Final = 0.5
 
 _LATE_UNITS: Final = 20
 _CONFIDENCE: Final = 0.95
-_CONFIDENCE_OF_FASTER: Final = 0.98
+_CONFIDENCE_OF_FASTER: Final = 0.99
 """Of values that are the smaller of two: they scatter less than they are many."""
+
+_SURELY_OF_FASTER: Final = 0.5
+"""So much of what is felt is to be sure."""
 
 _CONFIDENCE_LATELY: Final = 0.999
 """Of a window that moves: some window of a long run rises by chance."""
@@ -248,15 +251,17 @@ def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth 
     if len(at) < MIN_UNITS:
         return None
     confidence = _CONFIDENCE
+    sure_s = least_s
     if name != "compute" and name not in _NOW_AND_THEN:
         seconds /= _slowness(units)
         seconds[:-1] = np.minimum(seconds[:-1], seconds[1:])
         confidence = _CONFIDENCE_OF_FASTER
+        sure_s *= _SURELY_OF_FASTER
     window = at[window_start(len(at)) :]
-    growth = _growth_within(window, seconds, least_s, confidence)
+    growth = _growth_within(window, seconds, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
-        growth = _growth_within(at[-_LATE_UNITS:], seconds, least_s, _CONFIDENCE_LATELY)
-    return growth
+        growth = _growth_within(at[-_LATE_UNITS:], seconds, sure_s, _CONFIDENCE_LATELY)
+    return growth if growth is not None and growth.rise >= least_s else None
 
 
 def _slowness(units: Sequence[Unit]) -> Floats:
@@ -267,13 +272,13 @@ def _slowness(units: Sequence[Unit]) -> Floats:
 
 
 def _growth_within(
-    window: NDArray[np.intp], seconds: Floats, least_s: float, confidence: float
+    window: NDArray[np.intp], seconds: Floats, sure_s: float, confidence: float
 ) -> Growth | None:
     x = window.astype(np.float64)
     y = seconds[window]
     slope = _interval(x, y, confidence)
     units = float(x[-1] - x[0])
-    if slope is None or slope.low * units < least_s:
+    if slope is None or slope.low * units < sure_s:
         return None
     half = len(window) // 2
     lately = theil_sen_slope(x[half:], y[half:], max_points=_MOST_POINTS) or 0.0
