@@ -289,6 +289,7 @@ class Sampler:
         )
         self._last_anonymous_bytes: float | None = None
         self._last_peak_bytes: float | None = None
+        self._is_step_due = False
 
     def device_name(self) -> str:
         """Name of the device that is read, by the driver; empty if there is none."""
@@ -309,12 +310,13 @@ class Sampler:
         every(EACH_LOOK, self.look)
 
     def look(self) -> None:
-        """Have the next step timed, so that it is known where short steps spend their time.
+        """Have a step timed at every second look, so that it is known where short ones spend time.
 
         And sample if this process grew by much since the last one: it may be killed for it soon,
         or run into its limit within a second.
         """
-        if (fit := self._current_target().fit) is not None:
+        self._is_step_due = not self._is_step_due
+        if self._is_step_due and (fit := self._current_target().fit) is not None:
             fit.clock.due = True
         before = self._last_anonymous_bytes
         last = self._last
