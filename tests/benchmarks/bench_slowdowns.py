@@ -4,21 +4,29 @@
     python tests/benchmarks/bench_slowdowns.py [WORD ...]      those whose names hold a word
 
 Each runs with `MonitorCallback` and a hub in a folder of its own, and measures itself how long the
-part takes that it is about.
+part takes that it is about. Those that have a remedy run with it too, for what it gains.
 """
 
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, EpochParts
-from tests.leaks.running import How, has_ended, run_name, run_script
-from tests.leaks.slowdowns import read_slowdown, read_time_course, time_scripts, true_parts
+from tests.leaks.running import How, ScriptRun, has_ended, run_name, run_script
+from tests.leaks.slowdowns import (
+    Slowdown,
+    read_slowdown,
+    read_time_course,
+    time_scripts,
+    true_parts,
+)
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import wait_until
 
 _LIMIT_S = 240.0
+_LATE = 5
 
 
 def main() -> None:
@@ -28,8 +36,8 @@ def main() -> None:
         for script in time_scripts()
         if not sys.argv[1:] or any(word in script.stem for word in sys.argv[1:])
     ]
-    print("| script | part | true s | said s | adds up | called at | result |")
-    print("|---|---|---|---|---|---|---|")
+    print("| script | part | true s | said s | adds up | called at | result | remedy: s a unit |")
+    print("|---|---|---|---|---|---|---|---|")
     n_right = n_run = 0
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "home")
@@ -50,7 +58,7 @@ def _run(script: Path, folder: Path, home: Path, hub: LiveHub) -> bool | None:
     run = run_script(script, folder, How(traced=True, limit_s=_LIMIT_S), home)
     if run.status != 0:
         print(
-            f"| {script.stem} | | | | | | {'skipped' if run.is_skipped else run.errors[-300:]} |"
+            f"| {script.stem} | | | | | | {'skipped' if run.is_skipped else run.errors[-300:]} | |"
         )
         return None
     name = run_name(script, fixed=False)
@@ -66,10 +74,19 @@ def _run(script: Path, folder: Path, home: Path, hub: LiveHub) -> bool | None:
     true_text = "" if true_s is None else f"{true_s:.2f}"
     print(
         f"| {script.stem} | {head.part} | {true_text} | {said_s:.2f} | {_largest_gap(parts):.1%} |"
-        f" {called} | {'; '.join(faults) or 'right'} |",
+        f" {called} | {'; '.join(faults) or 'right'} | {_gain(script, head, folder, run)} |",
         flush=True,
     )
     return not faults
+
+
+def _gain(script: Path, head: Slowdown, folder: Path, before: ScriptRun) -> str:
+    """What a unit takes at the end, as reported and with the remedy; empty without one."""
+    if not head.remedy:
+        return ""
+    fixed = run_script(script, folder, How(fixed=True, traced=True, limit_s=_LIMIT_S))
+    late = [median(row["wall"] for row in run.trace[-_LATE:]) for run in (before, fixed)]
+    return f"{late[0]:.2f} -> {late[1]:.2f}: {head.remedy}"
 
 
 def _largest_gap(parts: list[EpochParts]) -> float:

@@ -23,6 +23,9 @@ from tests.leaks.report import FOLDER
 
 _TRACE: Final = os.environ.get("LEAKS_TRACE")
 
+FIXED: Final = os.environ.get("FIXED") == "1"
+"""Whether the remedy of a script runs in place of what was reported."""
+
 LEAST_PART: Final = 0.3
 """Of the time: a part that takes it should be said of a training that is steady."""
 
@@ -39,6 +42,7 @@ class Slowdown:
         name: Class of the callback that is to be named; empty: none.
         units: Epochs that run unless UNITS says so.
         within: Units within which it should be called, from where it begins.
+        remedy: What makes it fast, as kmonitor advises; run by FIXED=1. Empty: it has none.
     """
 
     thread: str
@@ -47,6 +51,7 @@ class Slowdown:
     name: str = ""
     units: int = 25
     within: int = 15
+    remedy: str = ""
 
 
 def time_scripts() -> list[Path]:

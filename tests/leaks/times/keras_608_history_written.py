@@ -17,6 +17,7 @@ SLOW = Slowdown(
     expected="slower",
     part="callbacks",
     name="Logger",
+    remedy="write each tenth epoch",
 )
 
 
@@ -31,7 +32,8 @@ class Logger(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         with slowdowns.spent("callbacks"):
             self.logs += [{"loss": float(logs["loss"])}] * 12_000
-            self.file.write_text(json.dumps(self.logs), encoding="ascii")
+            if not slowdowns.FIXED or epoch % 10 == 0:
+                self.file.write_text(json.dumps(self.logs), encoding="ascii")
 
 
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(64), keras.layers.Dense(1)])

@@ -10,6 +10,7 @@ SLOW = Slowdown(
     thread="kentsommer/keras-inceptionV4#8",
     expected="slower",
     part="between_fits",
+    remedy="sort only what is new",
 )
 
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(64), keras.layers.Dense(1)])
@@ -19,7 +20,8 @@ rng = np.random.default_rng(0)
 samples: list[float] = []
 for index in range(slowdowns.units(SLOW)):
     with slowdowns.spent("between_fits"):
-        samples += rng.random(25_000).tolist()
+        new = rng.random(25_000).tolist()
+        samples = new if slowdowns.FIXED else samples + new
         samples = sorted(samples, key=lambda each: -each)
         rng.shuffle(samples)
     model.fit(x, y, batch_size=16, verbose=0, callbacks=slowdowns.watch(each_epoch=False))

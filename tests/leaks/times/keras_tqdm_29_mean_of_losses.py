@@ -14,6 +14,7 @@ SLOW = Slowdown(
     expected="slower",
     part="callbacks",
     name="Progress",
+    remedy="run the callback's work each 20th step",
 )
 
 
@@ -27,7 +28,8 @@ class Progress(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         with slowdowns.spent("callbacks"):
             self.losses += [logs["loss"]] * 20
-            float(np.mean(self.losses))
+            if not slowdowns.FIXED or batch % 20 == 0:
+                float(np.mean(self.losses))
 
 
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(64), keras.layers.Dense(1)])
