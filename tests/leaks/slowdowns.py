@@ -9,7 +9,7 @@ import importlib
 import json
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,6 +114,25 @@ def watch(*, each_epoch: bool = True) -> list[Any]:
         made = importlib.import_module("keras").callbacks
         added.append(made.LambdaCallback(on_epoch_end=lambda epoch, _logs: unit(epoch)))
     return added
+
+
+def loaded_by_workers(n_batches: int, load: Callable[[], Any]) -> Any:
+    """A data set whose batches are loaded by eight workers at once.
+
+    Args:
+        n_batches: In an epoch.
+        load: Returns a batch.
+    """
+    made: Any = importlib.import_module("keras").utils
+
+    class Loaded(made.PyDataset):
+        def __len__(self) -> int:
+            return n_batches
+
+        def __getitem__(self, index: int) -> Any:
+            return load()
+
+    return Loaded(workers=8, max_queue_size=16)
 
 
 @dataclass(frozen=True, slots=True)

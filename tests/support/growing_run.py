@@ -109,6 +109,29 @@ def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Itera
     )
 
 
+def epoch_with(
+    epoch: int, ram_mib: float, *beside: Event, ram_of_mib: float = 16_000.0, **ended: float | None
+) -> Iterator[Event]:
+    """An epoch of the first fit with one sample.
+
+    Args:
+        epoch: Its index.
+        ram_mib: Memory of the process, in the sample and at the end.
+        beside: Events before the end.
+        ram_of_mib: What it can have.
+        ended: Further fields of the epoch's end.
+    """
+    t_s = epoch * EPOCH_S
+    ram_bytes = ram_mib * MIB
+    yield EpochStarted(t_s=t_s, fit=1, epoch=epoch)
+    yield Sample(
+        t_s=t_s + 5.0, fit=1, epoch=epoch, ram_bytes=ram_bytes, ram_of_bytes=ram_of_mib * MIB
+    )
+    yield from beside
+    fields: dict[str, Any] = {"ram_process_bytes": ram_bytes, **ended}
+    yield EpochEnded(t_s=t_s + 9.0, fit=1, epoch=epoch, seconds=9.0, **fields)
+
+
 def ram_verdicts(events: Iterable[Event]) -> list[Verdict]:
     """The verdict on memory after each epoch."""
     judge = RunJudge()

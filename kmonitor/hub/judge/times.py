@@ -5,14 +5,14 @@ be slower for reasons outside of the training, as another process on the machine
 not said, and of a trend its cause is open. It is called where it surely takes three times as
 long, or by the trend of the whole.
 
-A part grows from unit to unit if its slope, over the window, makes a difference that is felt, of
-which the low end of its interval makes half; if its values rise in Mann-Kendall's test; if the
-later half of them rises too, which a level that was left once does not; and if computing did not
-grow with it. What else the machine does only adds: where computing took longer than its median a
-part is taken to have done so as well, and of two units that follow each other the faster one
-counts. (Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise
-widens the interval, so the steeper the growth, or the smaller its noise, the sooner it is called.
-The last units are judged by themselves as well: growth that began late is a small part of a long
+A part grows from unit to unit if the low end of the interval of its slope makes half of a
+difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
+half of them rises too, which a level that was left once does not; and if computing did not grow
+with it. What else the machine does only adds: where computing took longer than its median a part
+is taken to have done so as well, and of two units that follow each other the faster one counts.
+(Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise widens
+the interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The
+last units are judged by themselves as well: growth that began late is a small part of a long
 window, and its middle slope is that of before.
 """
 
@@ -71,7 +71,7 @@ _CONFIDENCE_OF_FASTER: Final = 0.99
 """Of values that are the smaller of two: they scatter less than they are many."""
 
 _SURELY_OF_FASTER: Final = 0.5
-"""So much of what is felt is to be sure."""
+"""Of what is felt, so much has to be sure."""
 
 _CONFIDENCE_LATELY: Final = 0.999
 """Of a window that moves: some window of a long run rises by chance."""
@@ -261,7 +261,7 @@ def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth 
     growth = _growth_within(window, seconds, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
         growth = _growth_within(at[-_LATE_UNITS:], seconds, sure_s, _CONFIDENCE_LATELY)
-    return growth if growth is not None and growth.rise >= least_s else None
+    return growth
 
 
 def _slowness(units: Sequence[Unit]) -> Floats:

@@ -1,6 +1,5 @@
 """From epoch 3 on each step waits for its input, which comes from a slower place."""
 
-# pyright: reportImplicitOverride=false
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -31,21 +30,15 @@ def batches() -> Iterator[Any]:
         yield np.ones((16, 8), "float32"), np.ones((16, 1), "float32")
 
 
-class Workers(keras.utils.PyDataset):
-    """The same batches, several at a time."""
-
-    def __len__(self) -> int:
-        return 60
-
-    def __getitem__(self, index: int) -> Any:
-        time.sleep(0.008)
-        return np.ones((16, 8), "float32"), np.ones((16, 1), "float32")
+def load() -> Any:
+    time.sleep(0.008)
+    return np.ones((16, 8), "float32"), np.ones((16, 1), "float32")
 
 
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(64), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(
-    Workers(workers=8, max_queue_size=16) if slowdowns.FIXED else batches(),
+    slowdowns.loaded_by_workers(60, load) if slowdowns.FIXED else batches(),
     steps_per_epoch=60,
     epochs=slowdowns.units(SLOW),
     verbose=0,

@@ -11,15 +11,12 @@ import pytest
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import verdict_headline
 from kmonitor_agent.wire.messages.events import (
-    EpochEnded,
-    EpochStarted,
     Event,
     FitStarted,
-    Sample,
     Verdict,
 )
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, ArenaFill
-from tests.support.growing_run import EPOCH_S, MIB, ram_verdicts
+from tests.support.growing_run import MIB, epoch_with, ram_verdicts
 
 Epoch = tuple[float, float, float]
 """Memory, what malloc keeps of it, and the most in one arena, MiB."""
@@ -52,21 +49,10 @@ def run(epochs: Sequence[Epoch], *, counts_arenas: bool = True, **more: float) -
     """A fit whose epochs end with that."""
     yield FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)
     for epoch, (ram, free, largest) in enumerate(epochs):
-        t_s = epoch * EPOCH_S
-        yield EpochStarted(t_s=t_s, fit=1, epoch=epoch)
-        yield Sample(
-            t_s=t_s + 5.0,
-            fit=1,
-            epoch=epoch,
-            ram_bytes=ram * MIB,
-            ram_of_bytes=more.get("ram_of_mib", 16_000.0) * MIB,
-        )
-        yield EpochEnded(
-            t_s=t_s + 9.0,
-            fit=1,
-            epoch=epoch,
-            seconds=9.0,
-            ram_process_bytes=ram * MIB,
+        yield from epoch_with(
+            epoch,
+            ram,
+            ram_of_mib=more.get("ram_of_mib", 16_000.0),
             malloc_bytes=(106.0 + more.get("in_use_mib", 0.0) * epoch) * MIB,
             malloc_free_bytes=free * MIB,
             malloc_largest_free_bytes=largest * MIB if counts_arenas else None,

@@ -1,6 +1,5 @@
 """Verdicts on the time of epochs and steps: trends, jumps, the part that grew, and twins."""
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -235,8 +234,7 @@ def test_less_noise_delays_no_alarm(slope: float, seed: int):
         for scatter in (0.02, 0.05, 0.1, 0.2, 0.4)
     ]
 
-    # Noise may add what is missing of a rise that is felt, a unit before it is there.
-    assert all(less <= more + 1 for less, more in itertools.pairwise(units))
+    assert units == sorted(units)
 
 
 @pytest.mark.parametrize("seed", range(4))

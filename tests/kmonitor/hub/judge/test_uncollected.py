@@ -10,17 +10,14 @@ from collections.abc import Collection, Iterator, Sequence
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import verdict_headline
 from kmonitor_agent.wire.messages.events import (
-    EpochEnded,
-    EpochStarted,
     Event,
     FitStarted,
     KeptObjects,
     ObjectsCounted,
-    Sample,
     Verdict,
 )
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
-from tests.support.growing_run import EPOCH_S, MIB, ram_verdicts
+from tests.support.growing_run import EPOCH_S, MIB, epoch_with, ram_verdicts
 
 Epoch = tuple[float, float, float, float]
 """Memory, what malloc handed out, what it keeps, MiB; and Python's blocks, thousands."""
@@ -82,26 +79,18 @@ def run(
     yield FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)
     collections = 6
     for epoch, (ram, from_malloc, free, blocks) in enumerate(epochs):
-        t_s = epoch * EPOCH_S
         collections += epoch in collected
-        yield EpochStarted(t_s=t_s, fit=1, epoch=epoch)
-        yield Sample(
-            t_s=t_s + 5.0,
-            fit=1,
-            epoch=epoch,
-            ram_bytes=ram * MIB,
-            ram_of_bytes=ram_of_mib * MIB,
-        )
+        counted: list[Event] = []
         if kept_mib:
             n_bytes = kept_mib * MIB * epoch
             kept = [KeptObjects("dict", 10 * epoch, n_bytes, container="list", place="Log.rows")]
-            yield ObjectsCounted(t_s=t_s + 8.0, fit=1, epoch=epoch, kept=kept)
-        yield EpochEnded(
-            t_s=t_s + 9.0,
-            fit=1,
-            epoch=epoch,
-            seconds=9.0,
-            ram_process_bytes=ram * MIB,
+            t_s = epoch * EPOCH_S + 8.0
+            counted = [ObjectsCounted(t_s=t_s, fit=1, epoch=epoch, kept=kept)]
+        yield from epoch_with(
+            epoch,
+            ram,
+            *counted,
+            ram_of_mib=ram_of_mib,
             malloc_bytes=from_malloc * MIB,
             malloc_free_bytes=free * MIB,
             python_blocks=1000.0 * blocks,
