@@ -24,8 +24,8 @@ from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.loop import HubLoop
 from kmonitor.hub.options import HubOptions
 from kmonitor.hub.store.connection import OUT_OF_SYNC_ERRORS, StoreUnavailable
+from kmonitor.hub.store.database import DATABASE_NAME
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import store_named, stored_store
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders, find_folders

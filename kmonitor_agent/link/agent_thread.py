@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.link.delivery import HubChannel
-from kmonitor_agent.link.event_queue import AgentWakeup
 from kmonitor_agent.link.hub_connection import (
     ConnectionContext,
     HubConnection,
@@ -30,6 +29,7 @@ from kmonitor_agent.link.transport import Transport
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
 from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.local.hub_address import DirectAddress
+from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 
 THREAD_NAME: Final = "kmonitor-agent"
 

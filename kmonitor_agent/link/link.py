@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S, AgentThread
 from kmonitor_agent.link.delivery import DeliveryPhase, OnCommand
-from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.link.run_stream import RunStream, StreamContext
+from kmonitor_agent.link.run_stream import EventQueue, RunStream, StreamContext
 from kmonitor_agent.link.timing import Task
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import Event, SessionStarted

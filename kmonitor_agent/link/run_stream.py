@@ -8,6 +8,7 @@ import select
 import stat
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from kmonitor_agent.link.delivery import (
     OnCommand,
     RunDelivery,
 )
-from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Task, TaskSchedule, Timing
 from kmonitor_agent.wire.local.clock import Clock
@@ -32,10 +32,78 @@ from kmonitor_agent.wire.local.interpreter_record import (
     InterpreterRecord,
     write_interpreter_record,
 )
+from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, SessionStarted
 from kmonitor_agent.wire.release import VERSION
 from kmonitor_agent.wire.spool.format import SessionFacts
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
+
+EVENTS_LIMIT: Final = 262_144
+"""Events held while the agent's thread is stuck (a hung disk); the oldest go first.
+
+Days of epochs: that thread reads the samples itself, so only a loop of emits can ever reach it.
+"""
+
+
+class EventQueue:
+    """Events in the order in which they were emitted; `put` is for any thread.
+
+    To wake a thread costs the emitter 10 us, and up to 5 ms where that thread then takes the GIL
+    first: so the agent's thread looks here by itself at the drain interval, and asks to be woken
+    only after a long silence. `put` is as bare as can be, since it is called after a step that
+    has filled the processor's caches with other things: each name that it looks up shows.
+
+    Attributes:
+        agent_wakeup: Polled by the agent's thread.
+        is_closed: Nothing is taken any more: closed, or a forked child.
+        is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
+        dropped: Events that found no room since the start.
+    """
+
+    __slots__ = ("_events", "agent_wakeup", "dropped", "is_closed", "is_sleeping")
+
+    def __init__(self, wakeup: AgentWakeup) -> None:
+        self.agent_wakeup = wakeup
+        self.is_closed = False
+        self.is_sleeping = False
+        self.dropped = 0
+        self._events: deque[Event] = deque(maxlen=EVENTS_LIMIT)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies here now."""
+        return not self._events
+
+    def put(self, event: Event) -> None:
+        """Leave an event; neither blocks nor raises."""
+        if self.is_closed:
+            return
+        events = self._events
+        if len(events) == EVENTS_LIMIT:
+            self.dropped += 1
+        events.append(event)
+        if self.is_sleeping:
+            self.is_sleeping = False
+            self.agent_wakeup.set()
+
+    def drain(self) -> list[Event]:
+        """Everything that lies here now, in order; for the agent's thread."""
+        # As many as there are now: an emitter in a loop must not hold the agent's thread here.
+        # One can be gone from a full ring meanwhile only if another takes its place.
+        return [self._events.popleft() for _ in range(len(self._events))]
+
+    def fall_asleep(self) -> bool:
+        """Ask to be woken by the next `put`; False if something lies here already."""
+        self.is_sleeping = self.agent_wakeup.fileno() >= 0
+        # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
+        if self._events:
+            self.is_sleeping = False
+        return self.is_sleeping
+
+    def close(self) -> None:
+        """Take nothing from now on."""
+        self.is_closed = True
+
 
 # No handler or stream object of the script's is called. A terminal or pipe that takes nothing
 # now, a full disk, a file at its limit and a closed stream lose the line; none of them holds

@@ -1,4 +1,4 @@
-"""Queue of requests for safe points: put by any thread, taken by the training thread.
+"""Requests for safe points: made of commands, put by any thread, taken by the training thread.
 
 The end of an epoch takes requests until none is left, so one that comes while another is carried
 out there is carried out at that same end. One that comes later waits for the next safe point:
@@ -9,10 +9,22 @@ ends, which is reported as *expired*.
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 
 from kmonitor_agent.limit_watch import LimitWatch
-from kmonitor_agent.wire.messages.commands import Command, ReloadMode, SafePoint
+from kmonitor_agent.recording.process_facts import why_not_possible
+from kmonitor_agent.recording.process_session import ProcessSession
+from kmonitor_agent.wire.limits import why_limits_invalid
+from kmonitor_agent.wire.messages.commands import (
+    Command,
+    CommandName,
+    CommandState,
+    ReloadArguments,
+    ReloadMode,
+    SafePoint,
+    SaveArguments,
+    SetLimits,
+)
 
 Action = Literal[
     "save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume", "stop"
@@ -140,3 +152,99 @@ def is_expired(request: ActionRequest, now_s: float) -> bool:
         now_s: Seconds since the session started.
     """
     return request.until_s is not None and now_s > request.until_s
+
+
+_NO_COMMANDS: Final = "this run does not accept commands: it was started with commands=False"
+_TOO_MANY: Final = "too many requests are already waiting"
+_OTHERS: Final = "the arguments belong to a different command"
+_SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
+    SetLimits: frozenset({"set_limits"}),
+    SaveArguments: frozenset({"save"}),
+    ReloadArguments: frozenset({"reload", "auto"}),
+}
+"""Which commands take which arguments; those of the rest, and plain ones of all but `set_limits`,
+say no more than when."""
+
+ReportProgress = Callable[[ActionRequest, CommandState, str], None]
+"""Reports a command's state, and why."""
+
+
+class CommandHandler:
+    """Decides on each command; runs on the agent's thread and touches no model."""
+
+    def __init__(
+        self,
+        *,
+        takes_commands: bool,
+        session: ProcessSession,
+        queue: RequestQueue,
+        report: ReportProgress,
+        set_limits: Callable[[SetLimits, str], None],
+        is_paused: Callable[[], bool],
+    ) -> None:
+        """No command has come yet.
+
+        Args:
+            takes_commands: False refuses all.
+            session: Knows the time and what the framework lacks.
+            queue: Where actions wait for a safe point.
+            report: Reports states.
+            set_limits: Takes new limits, and who set them.
+            is_paused: Whether the training is paused.
+        """
+        self._takes_commands = takes_commands
+        self._process_session = session
+        self._queue = queue
+        self._report = report
+        self._set_limits = set_limits
+        self._is_paused = is_paused
+
+    def receive(self, command: Command) -> None:
+        """Report that a command arrived, and refuse, do or queue it."""
+        request = ActionRequest(action="stop", command=command)
+        self._report(request, "received", "")
+        refusal = self._refusal(command)
+        if refusal:
+            self._report(request, "refused", refusal)
+        elif isinstance(command.args, SetLimits):
+            self._report(request, "started", "")
+            self._set_limits(command.args, command.requested_by)
+            self._report(request, "done", "")
+        elif not self._queue.put(self._request(command)):
+            self._report(request, "refused", _TOO_MANY)
+
+    def expire(self) -> None:
+        """Report what waited too long; called each second."""
+        for request in self._queue.take_expired(self._process_session.now_s()):
+            self._report(request, "expired", "it expired before a safe point was reached")
+
+    def _request(self, command: Command) -> ActionRequest:
+        args = command.args
+        return ActionRequest(
+            action=cast("Action", command.name),
+            at="epoch" if isinstance(args, SetLimits) else args.at,
+            requested_by=command.requested_by or "app",
+            command=command,
+            until_s=self._process_session.now_s() + command.ttl_s,
+            mode=args.mode if isinstance(args, ReloadArguments) else None,
+            export=isinstance(args, SaveArguments) and args.export,
+            of="run",
+        )
+
+    def _refusal(self, command: Command) -> str:
+        """Why this command is not carried out; empty when it is."""
+        if not self._takes_commands:
+            return _NO_COMMANDS
+        takers = _SPECIAL.get(type(command.args))
+        if takers is not None and command.name not in takers:
+            return _OTHERS
+        if isinstance(command.args, SetLimits):
+            return why_limits_invalid(command.args)
+        if command.name not in ACTIONS:
+            return f"{command.name} is not available in this version of kmonitor"
+        if command.name == "resume" and not self._will_be_paused():
+            return "training is not paused"
+        return why_not_possible(command.name, self._process_session.unavailable)
+
+    def _will_be_paused(self) -> bool:
+        return self._is_paused() or self._queue.holds("pause")

@@ -18,7 +18,7 @@ from kmonitor_agent.limit_watch import (
     LimitWatches,
 )
 from kmonitor_agent.recording.action_requests import Action, ActionRequest
-from kmonitor_agent.wire.limits import BOUNDED_METRICS, amount_text, limit_text
+from kmonitor_agent.wire.limits import amount_text, limit_text
 from kmonitor_agent.wire.messages.commands import (
     STEP_TIME_METRICS,
     LimitMetric,
@@ -382,15 +382,3 @@ class LimitEnforcer:
         self._unwatched.add(spec)
         text = f"{limit_text(spec)} {text}"
         self._emit(Notice(t_s=self._now_s(), level="warning", code=code, text=text))
-
-
-def why_limits_invalid(wanted: SetLimits) -> str:
-    """Why limits from a command make no sense; empty when they do."""
-    for spec in wanted.limits:
-        if (spec.value is None) == (spec.fraction is None):
-            return f"the limit on {spec.metric} needs either a value or a percentage"
-        if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
-            return f"{spec.metric} has no upper bound here: set the limit as a value"
-        if spec.metric not in wanted.metrics:
-            return f"{spec.metric} is not among the metrics whose limits are to be replaced"
-    return ""

@@ -19,9 +19,8 @@ from kmonitor_agent.reclaim.actions import predict_reload_effect
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
 from kmonitor_agent.reclaim.outcome import ReclaimAction, ReclaimOutcome
 from kmonitor_agent.recording.action_executor import ActionExecutor
-from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
+from kmonitor_agent.recording.action_requests import ActionRequest, CommandHandler, RequestQueue
 from kmonitor_agent.recording.action_results import ActionResults
-from kmonitor_agent.recording.command_handler import CommandHandler
 from kmonitor_agent.recording.epoch_times import EpochTimer
 from kmonitor_agent.recording.fit import (
     Fit,
@@ -434,8 +433,9 @@ class RunRecorder:
             takes_commands=takes_commands,
             session=self._process_session,
             queue=self._queue,
-            limits=self._limits,
-            executor=self._action_executor,
+            report=self._action_executor.report_progress,
+            set_limits=self._limits.set_by_command,
+            is_paused=lambda: self._action_executor.is_paused,
         )
 
     def _is_followed(self, origin: FitOrigin) -> bool:

@@ -12,6 +12,7 @@ from kmonitor_agent.wire.messages.commands import (
     LimitAction,
     LimitMetric,
     LimitSpec,
+    SetLimits,
 )
 
 _BINARY: Final = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -244,3 +245,15 @@ def _duration(argument: str, seconds: object) -> float:
 
 
 assert set(_UNITS) == set(get_args(LimitMetric))  # noqa: S101 - a metric without units is a slip
+
+
+def why_limits_invalid(wanted: SetLimits) -> str:
+    """Why limits from a command make no sense; empty when they do."""
+    for spec in wanted.limits:
+        if (spec.value is None) == (spec.fraction is None):
+            return f"the limit on {spec.metric} needs either a value or a percentage"
+        if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
+            return f"{spec.metric} has no upper bound here: set the limit as a value"
+        if spec.metric not in wanted.metrics:
+            return f"{spec.metric} is not among the metrics whose limits are to be replaced"
+    return ""

@@ -21,9 +21,9 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
 from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
+from kmonitor.hub.store.database import SqliteDatabase
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
-from kmonitor.hub.store.sqlite_database import SqliteDatabase
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.link import Link

@@ -22,11 +22,11 @@ LOGGED: Final = 0.7316283968513
 MOST_MODULES: Final = 25
 
 HAND_OVERS: Final = [
-    HandOver("kmonitor_agent/link/event_queue.py", "EventQueue.put"),
+    HandOver("kmonitor_agent/link/run_stream.py", "EventQueue.put"),
     HandOver("kmonitor_agent/wire/spool/writer.py", "SpoolWriter._append"),
     HandOver("kmonitor_agent/link/hub_socket.py", "HubSocket.send"),
     HandOver("kmonitor/hub/runs/hub_event_log.py", "HubEventLog.append"),
-    HandOver("kmonitor/hub/store/sqlite_database.py", "SqliteDatabase._transaction"),
+    HandOver("kmonitor/hub/store/database.py", "SqliteDatabase._transaction"),
     HandOver("kmonitor/hub/access/sockets.py", "RouterSocket.send"),
     HandOver("kmonitor/connect/follower.py", "HubFollower._put"),
     HandOver("kmonitor/ui/charts/series_store.py", "_append_epoch"),
@@ -34,7 +34,7 @@ HAND_OVERS: Final = [
     HandOver("kmonitor/ui/plots/qt/chart_view.py", "RunCurve._set_points"),
 ]
 
-MOST_MODULES_OF_RELOAD: Final = 27
+MOST_MODULES_OF_RELOAD: Final = 24
 
 COMMAND_ID: Final = Origin(
     HandOver("kmonitor_agent/wire/messages/fields.py", "new_id"),
@@ -45,11 +45,11 @@ COMMAND_HAND_OVERS: Final = [
     HandOver("kmonitor/connect/follower.py", "OpenRequests.add"),
     HandOver("kmonitor/connect/hub_socket.py", "_HubSocket.send"),
     HandOver("kmonitor/hub/runs/command_queue.py", "CommandQueue.add"),
-    HandOver("kmonitor/hub/store/sqlite_database.py", "SqliteDatabase._transaction"),
+    HandOver("kmonitor/hub/store/database.py", "SqliteDatabase._transaction"),
     HandOver("kmonitor/hub/access/sockets.py", "RouterSocket.send"),
     HandOver("kmonitor_agent/link/delivery.py", "SeenCommands.add"),
     HandOver("kmonitor_agent/recording/action_requests.py", "RequestQueue.put"),
-    HandOver("kmonitor_agent/link/event_queue.py", "EventQueue.put"),
+    HandOver("kmonitor_agent/link/run_stream.py", "EventQueue.put"),
     HandOver("kmonitor_agent/wire/spool/writer.py", "SpoolWriter._append"),
     HandOver("kmonitor_agent/link/hub_socket.py", "HubSocket.send"),
     HandOver("kmonitor/hub/runs/hub_event_log.py", "HubEventLog.append"),

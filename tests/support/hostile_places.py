@@ -20,7 +20,7 @@ from kmonitor.hub.access.keys import read_key_list
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
+from kmonitor.hub.store.database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import stored_store, write_store
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.crash_reports import find_crash_reports

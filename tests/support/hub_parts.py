@@ -15,7 +15,7 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.process_watch import own_pid_namespace
 from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
+from kmonitor.hub.store.database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor.hub.views.edits import EditService
 from kmonitor.hub.views.viewers import (

@@ -11,8 +11,8 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
 from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor.hub.store.database import SqliteDatabase
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
-from kmonitor.hub.store.sqlite_database import SqliteDatabase
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import encode_event

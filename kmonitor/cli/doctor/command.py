@@ -39,8 +39,8 @@ from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor.hub.access.keys import FILE_NAME, KeyListUntrusted, read_key_list
 from kmonitor.hub.metrics.exporters import is_loopback
 from kmonitor.hub.store.connection import READ_ERRORS, StoreConnection
+from kmonitor.hub.store.database import DATABASE_NAME
 from kmonitor.hub.store.row_checks import SUMMED, is_sound
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import open_stored, shown_store, stored_store, try_store
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import PACKAGE, has_chinese_font

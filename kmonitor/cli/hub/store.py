@@ -18,7 +18,7 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.connect.local_hub import request_local_hub
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.store.connection import READ_ERRORS
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
+from kmonitor.hub.store.database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import (
     HERE,
     open_team_database,

@@ -8,9 +8,8 @@ import msgspec
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import how_to_add
 from kmonitor.hub.store.connection import StoreConnection
-from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.database import DATABASE_NAME, Database, SqliteDatabase
 from kmonitor.hub.store.schema import open_reader
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
 from kmonitor_agent.wire.messages.fields import Text

@@ -23,7 +23,7 @@ from kmonitor.export.run_export import (
     RunExport,
     RunsExport,
 )
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
+from kmonitor.hub.store.database import DATABASE_NAME
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
 

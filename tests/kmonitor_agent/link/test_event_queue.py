@@ -7,9 +7,10 @@ import threading
 
 import pytest
 
-from kmonitor_agent.link import event_queue as module
-from kmonitor_agent.link.event_queue import AgentWakeup, EventQueue
-from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
+from kmonitor_agent.link import run_stream
+from kmonitor_agent.link.run_stream import EventQueue
+from kmonitor_agent.wire.local import own_descriptor
+from kmonitor_agent.wire.local.own_descriptor import AgentWakeup, OwnDescriptor
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import epoch, sample
 from tests.support.waiting import DEADLINE_S
@@ -30,7 +31,7 @@ def test_samples_and_others_come_in_the_order_of_their_emission():
 
 
 def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "EVENTS_LIMIT", 2)
+    monkeypatch.setattr(run_stream, "EVENTS_LIMIT", 2)
     inbox = EventQueue(AgentWakeup())
     for number in range(4):
         inbox.put(epoch(number))
@@ -128,7 +129,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
     def none_left() -> tuple[int, int]:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(module, "_pair", none_left)
+    monkeypatch.setattr(own_descriptor, "_pair", none_left)
     inbox = EventQueue(AgentWakeup())
 
     assert inbox.agent_wakeup.fileno() == -1

@@ -8,7 +8,6 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import agent_thread, run_stream
 from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
-from kmonitor_agent.link.event_queue import AgentWakeup
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.run_stream import EACH_LOOK
@@ -16,6 +15,7 @@ from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.interpreter_record import read_interpreter_record
+from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import CommandProgress, Notice, Sample, SessionEnded
 from kmonitor_agent.wire.messages.unions import Bye, Hello
@@ -293,7 +293,7 @@ def test_a_spool_held_for_good_leaves_memory(folders: Folders):
 
 
 def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("kmonitor_agent.link.event_queue.EVENTS_LIMIT", 2)
+    monkeypatch.setattr("kmonitor_agent.link.run_stream.EVENTS_LIMIT", 2)
     test = LinkUnderTest(folders)
     for number in range(5):
         test.link.emit(epoch(number))

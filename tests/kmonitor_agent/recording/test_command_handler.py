@@ -7,8 +7,7 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.recording.action_executor import ActionExecutor
-from kmonitor_agent.recording.action_requests import MOST_WAITING, RequestQueue
-from kmonitor_agent.recording.command_handler import CommandHandler
+from kmonitor_agent.recording.action_requests import MOST_WAITING, CommandHandler, RequestQueue
 from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import (
@@ -47,8 +46,9 @@ class Desk:
             takes_commands=takes_commands,
             session=cast("Any", session),
             queue=self.queue,
-            limits=limits,
-            executor=self.performer,
+            report=self.performer.report_progress,
+            set_limits=limits.set_by_command,
+            is_paused=lambda: self.performer.is_paused,
         )
 
     def _now(self) -> float:

@@ -5,12 +5,8 @@ import pytest
 
 from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.recording.action_requests import ActionRequest
-from kmonitor_agent.recording.limit_enforcer import (
-    BoundedReading,
-    LimitEnforcer,
-    why_limits_invalid,
-)
-from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
+from kmonitor_agent.wire.limits import Limit, why_limits_invalid
 from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
 

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
+from kmonitor.hub.store.database import DATABASE_NAME
 from kmonitor.hub.store.sample_blocks import next_block
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.views.series import SeriesThread
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, FitStarted, Sample

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.cli.doctor.command import verify_store
 from kmonitor.cli.main import main
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
+from kmonitor.hub.store.database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import write_store
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.hub_parts import HubParts, on_both_stores
