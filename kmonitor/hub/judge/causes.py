@@ -199,7 +199,7 @@ _IN_ORDER: Final = (
 )
 """The first whose counters all grew."""
 
-_STEPS_OF_KERAS: Final = frozenset(
+STEPS_OF_KERAS: Final = frozenset(
     f"{kind}_step_on_{what}"
     for kind in ("one", "multi")
     for what in ("iterator", "data", "data_distributed")
@@ -238,7 +238,7 @@ def explain_growth(
         return None
     grown = {one.kind for one in grew_with}
     fitting = (cause for cause, needed in _IN_ORDER if needed <= grown)
-    if not _traced_names(grew_with) <= _STEPS_OF_KERAS:
+    if not _traced_names(grew_with) <= STEPS_OF_KERAS:
         # A function of the script: its traces hold what it captured, and are no models.
         fitting = (cause for cause in fitting if cause is not Cause.REBUILT)
     cause = next(fitting, Cause.UNKNOWN)
@@ -338,7 +338,7 @@ def _is_retrace_by_new_models(
     Nobody passes Keras' steps a Python value: where no tensor differs, another model does.
     """
     named = _traced_names(grew_with)
-    if not named or not named <= _STEPS_OF_KERAS:
+    if not named or not named <= STEPS_OF_KERAS:
         return False
     return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)
 

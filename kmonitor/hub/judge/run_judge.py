@@ -296,7 +296,7 @@ class RunJudge:
             kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
             counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
             counted = counted or explain_pressure(growth, measured)
-        explained = explain_time(metric, judgement, measured, alarm and alarm.part)
+        explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         explanation = counted or (None if explained is None else explained[0])
         if explanation is not None:

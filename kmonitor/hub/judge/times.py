@@ -25,13 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
-from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
+from kmonitor.hub.judge.causes import (
+    PYTHON_VALUES,
+    STEPS_OF_KERAS,
+    Cause,
+    Confidence,
+    GrowthExplanation,
+    Remedy,
+)
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     EXPLAINED,
     TO_CLEAR,
     GrowthState,
     Judgement,
+    UnitKind,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped, window_start
 from kmonitor.hub.judge.slower_machine import explain_machine
@@ -432,6 +440,7 @@ def explain_time(
     metric: VerdictMetric,
     judgement: Judgement,
     units: Sequence[Unit],
+    kind: UnitKind,
     known: PartOfTime | None = None,
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     """The part that makes it slower, or that takes most of the time; None: not known.
@@ -439,20 +448,21 @@ def explain_time(
     Args:
         metric: Of the step or the epoch.
         units: Those that were measured, whose indices the judgement has.
+        kind: Of the units.
         known: The part that is known to grow.
     """
     growth = judgement.growth
     if known is not None and known.name not in _OPEN:
-        return _explanation(known), known
+        return _explanation(known, units, kind), known
     if judgement.state in EXPLAINED and growth is not None:
-        return _explain_growth(metric, growth, units)
+        return _explain_growth(metric, growth, units, kind)
     is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
     part = largest_part(units) if metric == "epoch_time" and is_judged else None
-    return None if part is None else (_explanation(part), part)
+    return None if part is None else (_explanation(part, units, kind), part)
 
 
 def _explain_growth(
-    metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
+    metric: VerdictMetric, growth: Growth, units: Sequence[Unit], kind: UnitKind
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     if not units[-1].times:
         return explain_machine(growth, units), PartOfTime("", 0.0)
@@ -464,16 +474,28 @@ def _explain_growth(
         part = PartOfTime("compute", 1.0)
     if part.name in _OPEN:
         return explain_machine(growth, units), part
-    return _explanation(part), part
+    return _explanation(part, units, kind), part
 
 
-def _explanation(part: PartOfTime) -> GrowthExplanation:
+def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> GrowthExplanation:
+    advice = _ADVICE.get(part.name, ())
+    if part.name == "compiling" and kind is UnitKind.FIT:
+        advice = _advice_on_compiling(units[-1])
     return GrowthExplanation(
-        Cause.PART,
-        Confidence.COUNTED,
-        function=part.callback or None,
-        advice=_ADVICE.get(part.name, ()),
+        Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
     )
+
+
+def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:
+    """Against compiling in each fit: for new shapes, for new models, or either.
+
+    The last two traces of a model's step tell: a shape differs, or no tensor does, which is
+    another model's trace. A model that is gone leaves none.
+    """
+    changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
+    if not changed:
+        return (Remedy.BUILD_ONCE, Remedy.PAD)
+    return (Remedy.BUILD_ONCE,) if changed == {PYTHON_VALUES} else (Remedy.PAD,)
 
 
 def _largest(amounts: Mapping[str, float]) -> str:

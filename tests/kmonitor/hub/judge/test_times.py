@@ -15,7 +15,10 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochParts,
     EpochStarted,
+    FitEnded,
     FitStarted,
+    FunctionTraces,
+    GraphSize,
     KeptObjects,
     ObjectsCounted,
     StepTimes,
@@ -351,3 +354,45 @@ def test_one_slow_unit_or_each_third_is_no_jump():
     assert find_jump(np.array([9.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0])) is None
     assert find_jump(np.array([9.0, *[1.0, 1.0, 2.0] * 6])) is None
     assert find_jump(np.array([9.0, 1.0, 1.0, 3.0, 3.1, 3.0, 2.9, 3.0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "advice"),
+    [
+        ("x (8, 64) \u2192 (9, 64)", ["pad"]),
+        ("python", ["build_once"]),
+        ("", ["build_once", "pad"]),
+    ],
+)
+def test_fits_that_compile_are_advised_by_what_their_traces_differ_in(
+    changed: str, advice: list[str]
+):
+    judge = RunJudge()
+    for fit in range(1, 21):
+        began_s = 10.0 * fit
+        judge.read(began_s, FitStarted(t_s=began_s, fit=fit, model="m", epochs=1, steps=STEPS))
+        judge.read(began_s, EpochStarted(t_s=began_s, fit=fit, epoch=0))
+        ended_s = began_s + 4.0
+        traces = [FunctionTraces("one_step_on_iterator", 2, 100, changed=changed)]
+        graph = GraphSize(
+            t_s=ended_s,
+            fit=fit,
+            epoch=0,
+            operations=100,
+            traces=2,
+            functions=2,
+            by_function=traces,
+        )
+        parts = EpochParts(wall_s=4.0, compute_s=1.0, compiling_s=3.0)
+        judge.read(ended_s, graph)
+        judge.read(
+            ended_s,
+            EpochEnded(t_s=ended_s, fit=fit, epoch=0, seconds=4.0, steps=STEPS, parts=parts),
+        )
+        judge.read(ended_s, FitEnded(t_s=ended_s, fit=fit, how="finished", epochs_done=1))
+
+    judge.judge()
+    (verdict,) = [each for each in judge.newest_verdicts() if each.metric == "epoch_time"]
+
+    assert (verdict.where, verdict.per) == ("compiling", "fit")
+    assert verdict.advice == advice
