@@ -48,7 +48,7 @@ _MARK: Final = "kmonitor-"
 _SCRIPT: Final = (
     "try() { w=$1; shift; "
     'o=$($t "$@" hub ensure --json </dev/null); s=$?; '
-    'case $o in *{*}*) printf "%s %s %s" kmonitor-told "$w" "$o"; echo; exit 0;; esac; '
+    'case $o in *{*}*) printf "%s %s %s" kmonitor-said "$w" "$o"; echo; exit 0;; esac; '
     'printf "%s %s %s %s" kmonitor-tried "$w" "$s" "$*"; echo; }; '
     # What hangs there, on a dead network disk for example, must not stay when nobody waits for it.
     f't=; timeout 1 true 2>/dev/null && t="timeout {_TRY_S}"; '
@@ -199,7 +199,7 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         HostError: There is no hub.
     """
     lines = [line for line in out.splitlines() if line.startswith(_MARK)]
-    _, found_marker, rest = out.partition(f"{_MARK}told ")
+    _, found_marker, rest = out.partition(f"{_MARK}said ")
     if found_marker:
         found_by, _, reply_text = rest.partition(" ")
         return _hub_from_reply(address, found_by, reply_text)

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class DemoReport(msgspec.Struct, frozen=True, tag_field="told"):
+class DemoReport(msgspec.Struct, frozen=True, tag_field="report"):
     """Common part."""
 
 

@@ -489,8 +489,8 @@ def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> Gro
 def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:
     """Against compiling in each fit: for new shapes, for new models, or either.
 
-    The last two traces of a model's step tell: a shape differs, or no tensor does, which is
-    another model's trace. A model that is gone leaves none.
+    Between the last two traces of a model's step a shape differs, or no tensor does: then they
+    are of two models. A model that is gone leaves none.
     """
     changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
     if not changed:
