@@ -2,10 +2,11 @@
 
 Objects in reference cycles, as those of a closed matplotlib figure, are freed only by Python's
 collector. A young collection frees those that died young; the others take a full one, which alone
-separates garbage from what is in use. Python makes it when the objects that survived since the last
-one are more than a quarter of those that it left, for which a training with two million objects may
-take a hundred epochs. Until then garbage rises like a leak of Python objects, and no count
-separates them. *Collect* does, so that is the advice, and the alarm waits for the collection.
+separates garbage from what is in use. Python makes it when the objects that survived since the
+last one are more than a quarter of those that it left, for which a training with two million
+objects may take a hundred epochs. Until then garbage rises like a leak of Python objects, and no
+count separates them. *Collect* does, so that is the advice, and the alarm waits for the
+collection.
 
 Memory waits for the collector if it is made of Python objects: a block is at most 512 bytes, and
 what its object has from malloc (a dict's table, a C structure) is of that order. Closed figures
