@@ -134,7 +134,7 @@ def memory_map(
     correct the estimate.
 
     The peak is what the framework's own allocator has in use. The device also holds the
-    framework's context and what other processes take.
+    framework's context and the memory that other processes use.
 
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's

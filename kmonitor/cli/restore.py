@@ -29,7 +29,7 @@ def restore(
 
     The architecture is taken from `--like`, else from the file to be written if it exists, else
     from the checkpoint, from other checkpoints of its fit in the same folder, or from the `.keras`
-    file beside it. The file appears complete or not at all. Keras stores no seeds in such files:
+    file beside it. The file is written completely or not at all. Keras stores no seeds in such files:
     training can continue with exactly the same result only in its original process, or under
     `kmonitor run`.
 

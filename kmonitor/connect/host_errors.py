@@ -166,7 +166,7 @@ def too_old(address: str, version: str) -> HostError:
     Args:
         version: kmonitor's version there; empty: so old that it does not say.
     """
-    which = f"kmonitor {version}" if version else "The kmonitor"
+    which = f"kmonitor {version}" if version else "The kmonitor installation"
     return HostError(
         "too_old",
         address,

@@ -127,7 +127,7 @@ class StreamContext:
 
 
 class _Phase(enum.Enum):
-    OPENING = "waiting for the lock of the spool"
+    OPENING = "waiting for the spool lock"
     OPEN = "numbers and keeps events"
     ENDED = "has released everything"
 

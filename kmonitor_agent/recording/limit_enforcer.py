@@ -278,7 +278,7 @@ class LimitEnforcer:
             watch.reset_base()
         text = (
             f"{limit_text(watch.spec)}: nothing helped ({tried}). The value is still above "
-            "the limit; kmonitor will try again when the value has grown by another 5 %."
+            "the limit; kmonitor will try again when the value has grown by another 5%."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 

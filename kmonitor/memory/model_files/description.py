@@ -115,7 +115,7 @@ def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[
         if config is None:
             raise UserError(
                 f"{path} contains only weights, not the architecture.",
-                "Give the architecture from model.to_json(): --config model.json",
+                "Pass the architecture from model.to_json(): --config model.json",
             )
         return *_split(read_json(_file(config))), config
     raise UserError(f"{path} is not a known kind of model file.", f"Give {_KINDS}.")

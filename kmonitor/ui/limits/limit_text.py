@@ -110,14 +110,14 @@ def limit_action_text(action: LimitAction) -> str:
 
 
 def threshold_text(limit: LimitSpec) -> str:
-    """A limit's threshold: "12 GiB" or "80 %"."""
+    """A limit's threshold: "12 GiB" or "80%"."""
     if limit.fraction is not None:
         return percent_text(limit.fraction)
     return round_amount(limit.metric, limit.value or 0.0)
 
 
 def limit_summary(limit: LimitSpec) -> str:
-    """A limit: "RAM 80 %, reload"."""
+    """A limit: "RAM 80%, reload"."""
     return (
         f"{metric_name(limit.metric)} {threshold_text(limit)}, {limit_action_name(limit.action)}"
     )

@@ -95,7 +95,7 @@ _MAP_FORMS: Final = (
     later("no weights"),
     # Advice.
     later("{policy} instead of {other}, on a GPU"),
-    later("{name} instead of {other}; it trains differently"),
+    later("{name} instead of {other}; this changes how the model trains"),
     later("batch size {half} instead of {whole}; this changes how the model trains"),
     later(
         "batch size {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
@@ -121,8 +121,8 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s within an epoch; the longest pause before that was {longest} s"),
     later("no step for {n} s between epochs; the longest pause before that was {longest} s"),
     later("no step for {n} s after a fit; the longest pause before that was {longest} s"),
-    later("{stall}; memory pressure: tasks wait for memory {n} % of the time"),
-    later("{stall}; tasks wait for the disk {n} % of the time"),
+    later("{stall}; memory pressure: tasks wait for memory {n}% of the time"),
+    later("{stall}; tasks wait for the disk {n}% of the time"),
     later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(
@@ -385,7 +385,7 @@ _FORMS: Final = (
         " activated at login, give its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for the version on this machine."),
-    later("The kmonitor on {host} is too old for the version on this machine."),
+    later("The kmonitor installation on {host} is too old for the version on this machine."),
     later("Install this version there from a clone: {line}"),
     later("kmonitor {version} on {host} is too new for the version on this machine."),
     later("Install that version here."),

@@ -210,7 +210,7 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         count: Steps measured; the first after a trace and the epoch's end are left out.
         mean_s: Mean.
-        p50_s: Median, from a histogram with buckets about 2 % wide. It and the three that follow
+        p50_s: Median, from a histogram with buckets about 2% wide. It and the three that follow
             are None where the device was behind: begins are then handing over, not computing.
         p95_s: 95th percentile, likewise.
         p99_s: 99th percentile, likewise.

@@ -37,7 +37,7 @@ class LimitActionsPanel(QWidget):
     def _set_texts(self) -> None:
         self._heading.setText(self.tr("ACTION AT LIMIT"))
         self._choose.setText(self.tr("Change"))
-        self._choose.setToolTip(self.tr("Choose the action at a limit"))
+        self._choose.setToolTip(self.tr("Choose what happens when a limit is exceeded"))
         self._choose.setAccessibleName(self.tr("Action at a limit"))
         if self._actions_state is None:
             self._switch.setText(self.tr("Reload automatically"))

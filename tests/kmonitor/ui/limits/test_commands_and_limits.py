@@ -224,7 +224,7 @@ def test_parts_of_something_unknown_are_not_drawn(desks: Desks):
     assert line.value == 96 * GIB
     assert desks.limits.line(unknown, "ram") is None
     assert threshold_value(part, None) is None
-    assert with_plain_spaces(limit_summary(part)) == "RAM 50 %, reload"
+    assert with_plain_spaces(limit_summary(part)) == "RAM 50%, reload"
     assert "tells you" not in desks.panel(unknown).at_limit.outcome_text
 
 
