@@ -933,7 +933,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Choose which events notify you. The action at a limit is chosen per run beside the charts, and is kept for the next run.</source>
+        <source>Choose which events notify you. What happens when a limit is exceeded is set per run, beside the charts, and carries over to the next run.</source>
         <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
     <message>
@@ -1604,12 +1604,7 @@
     <name>LimitActionsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>ACTION AT LIMIT</source>
-        <translation>达到上限时</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>Action at a limit</source>
+        <source>Action when a limit is exceeded</source>
         <translation>达到上限时的处理</translation>
     </message>
     <message>
@@ -1621,6 +1616,11 @@
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
         <source>Choose what happens when a limit is exceeded</source>
         <translation>选择达到上限时的处理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>LIMIT ACTION</source>
+        <translation>达到上限时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
@@ -1982,11 +1982,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>Events and reclaims</source>
-        <translation>图表下方</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
@@ -2004,6 +1999,11 @@
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Events</source>
         <translation>事件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
+        <source>Events and reclaims</source>
+        <translation>图表下方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
@@ -2429,6 +2429,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>"{word}" needs a shell, but the command runs without one. Use: sh -c '...', or put the command in a script.</source>
+        <translation>命令不经 shell 运行，而“{word}”需要 shell。请用：sh -c '...'，或放进脚本中。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>(allocator rounding)</source>
         <translation>（分配器的取整）</translation>
     </message>
@@ -2554,6 +2559,11 @@
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>A limit's action did not help</source>
+        <translation>上限的动作没有奏效</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>A limit's handle</source>
         <translation>上限的手柄</translation>
@@ -2562,11 +2572,6 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>A limit, the script or a user</source>
         <translation>上限、脚本或用户</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
-        <source>Models trained in a loop in one process</source>
-        <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -2599,11 +2604,6 @@
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Action</source>
         <translation>操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A limit's action did not help</source>
-        <translation>上限的动作没有奏效</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3078,11 +3078,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Diagnosis failed {where}</source>
-        <translation>诊断失败（{where}）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Diagnosed {where}</source>
         <translation>已诊断（{where}）</translation>
     </message>
@@ -3090,6 +3085,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Diagnosis after epoch {epoch}: {found}</source>
         <translation>第 {epoch} 轮后的诊断：{found}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Diagnosis failed {where}</source>
+        <translation>诊断失败（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3612,7 +3612,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, give its path: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, pass its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -3987,6 +3987,11 @@
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Models (fits)</source>
         <translation>模型（fit 次数）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
+        <source>Models trained in a loop in one process</source>
+        <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -5313,6 +5318,11 @@
         <translation>各数值的来源</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Space used on the temp disk</source>
+        <translation>临时文件所在磁盘的用量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Start the demo</source>
         <translation>启动演示</translation>
@@ -5421,16 +5431,16 @@
         <translation>停止失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Stop training (with confirmation)</source>
-        <translation>停止训练（先询问）</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Stop training</source>
         <translation>停止训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Stop training (with confirmation)</source>
+        <translation>停止训练（先询问）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -5454,7 +5464,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Stored</source>
+        <source>Stored size</source>
         <translation>存储</translation>
     </message>
     <message>
@@ -5487,11 +5497,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Tables and lists</source>
         <translation>表格与列表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Disk space used by temporary files</source>
-        <translation>临时文件所在磁盘的用量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -5596,11 +5601,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command runs without a shell, which "{word}" needs. Use: sh -c '...', or put it into a script.</source>
-        <translation>命令不经 shell 运行，而“{word}”需要 shell。请用：sh -c '...'，或放进脚本中。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The connection to {host} was lost.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
@@ -5648,11 +5648,6 @@
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub cannot start.</source>
         <translation>hub 未能启动。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This machine's hub is not running; the settings will apply once it starts.</source>
-        <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -5783,6 +5778,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>This machine's hub does not listen on the network.</source>
         <translation>本机的 hub 不在网络上监听。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>This machine's hub is not running; the settings will apply once it starts.</source>
+        <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -8344,14 +8344,14 @@
         <translation>CPU 分配器不计 256 KiB 以下的张量：这部分按估算补上</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>the CPU is running at a lower clock speed</source>
-        <translation>处理器时钟变慢</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the CPU is running at a lower clock speed</source>
+        <translation>处理器时钟变慢</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -9092,7 +9092,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{limit} is above the {amount} that this run can get here, so it may fail before it reaches the limit. Set a lower one, or a percentage.</source>
+        <source>{limit} is above the {amount} available to this run here, so the run may fail before it reaches the limit. Set a lower limit, or a percentage.</source>
         <translation>{limit} 高于此运行在这里可得的 {amount}，运行可能在达到上限之前就失败。请设得更低，或使用百分比。</translation>
     </message>
     <message>
@@ -9342,14 +9342,14 @@
         <translation>{n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>{n} runs selected</source>
-        <translation>已选择 {n} 个运行</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{n} runs have been removed by these limits since the hub started.</source>
         <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>{n} runs selected</source>
+        <translation>已选择 {n} 个运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

@@ -298,8 +298,7 @@ def sent(
     Args:
         limit: Show at most this many attempts.
         json: One JSON list: each alert in the form that an alert command receives, with
-            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: not tried
-            again).
+            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: no retry).
     """
     log = SentAlertLog(find_folders().database)
     try:

@@ -265,8 +265,8 @@ def _driver() -> Finding:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         found = (
-            "no NVIDIA driver on this host; VRAM use is then read from the framework's own"
-            " allocator"
+            "no NVIDIA driver on this host; VRAM use is read from the framework's own"
+            " allocator instead"
         )
         return Finding("NVIDIA driver", "note", found)
     try:

@@ -29,7 +29,10 @@ class Cause(StrEnum):
     PYTHON = "Python objects are kept alive"
     TENSORS = "framework tensors are kept alive"
     WORKERS = "worker processes of the data pipeline"
-    MALLOC = "arrays or native code: memory allocated with malloc; nothing found in the script retains it"
+    MALLOC = (
+        "arrays or native code: memory allocated with malloc; nothing found in the script retains"
+        " it"
+    )
     NATIVE = "native code: memory allocated with malloc, but not from Python"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
     ARENAS = "freed memory that malloc keeps in one arena after another"
@@ -79,7 +82,7 @@ class Remedy(StrEnum):
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
     DATASET_ONCE = "create the dataset once"
-    HISTORY_DICT = "keep the dict of a History, not the History"
+    HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
     CLOSE_SOCKETS = "close connections, or reuse one"
     CLOSE_PIPES = "close the pipes of child processes"

@@ -92,7 +92,10 @@ def history_heads() -> tuple[HistoryHead, ...]:
         ),
         *sizes,
         replace(
-            number, key="stored", title=tr("Stored"), tooltip=tr("Approximate size in the hub")
+            number,
+            key="stored",
+            title=tr("Stored size"),
+            tooltip=tr("Approximate size in the hub"),
         ),
         HistoryHead("note", tr("Note"), tr("Note about the run")),
     )

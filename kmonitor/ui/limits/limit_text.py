@@ -91,12 +91,12 @@ def round_amount(metric: LimitMetric, value: float) -> str:
 
 
 def limit_action_name(action: LimitAction) -> str:
-    """Action at a limit, in one word."""
+    """A limit's action, in one word."""
     return tr(_ACTIONS[action])
 
 
 def limit_action_text(action: LimitAction) -> str:
-    """Action at a limit, as a choice: "Collect: release what is retained"."""
+    """A limit's action, as a choice: "Collect: release what is retained"."""
     texts: dict[LimitAction, str] = {
         "notify": tr("Notify only"),
         "save": tr("Save a checkpoint"),

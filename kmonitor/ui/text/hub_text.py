@@ -230,8 +230,8 @@ _FORMS: Final = (
     later("functions"),
     later("limit {metric} {amount}"),
     later(
-        "{limit} is above the {amount} that this run can get here, so it may fail before it"
-        " reaches the limit. Set a lower one, or a percentage."
+        "{limit} is above the {amount} available to this run here, so the run may fail before it"
+        " reaches the limit. Set a lower limit, or a percentage."
     ),
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
@@ -382,7 +382,7 @@ _FORMS: Final = (
     later("kmonitor was not found on {host}. Tried: {what}"),
     later(
         "Install it there from a clone: {line}   If it is in an environment that is not"
-        " activated at login, give its path: {command}"
+        " activated at login, pass its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for the version on this machine."),
     later("The kmonitor installation on {host} is too old for the version on this machine."),
@@ -408,8 +408,8 @@ _FORMS: Final = (
     later("The command is empty."),
     later("The program was not found: {name}"),
     later(
-        'The command runs without a shell, which "{word}" needs.'
-        " Use: sh -c '...', or put it into a script."
+        '"{word}" needs a shell, but the command runs without one.'
+        " Use: sh -c '...', or put the command in a script."
     ),
     later("The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH."),
     later("The alert command cannot be run: {why}."),

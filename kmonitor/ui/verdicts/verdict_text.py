@@ -79,9 +79,7 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
         "measuring": tr("measuring"),
         "rising": tr("rising"),
         "steady": tr("steady"),
-        "slowing": tr("slower, but leveling off")
-        if is_time
-        else tr("growing, but leveling off"),
+        "slowing": tr("slower, but leveling off") if is_time else tr("growing, but leveling off"),
         "cleared": tr("no longer slowing down") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
@@ -229,8 +227,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "memory allocated with malloc, by arrays or native code; nothing in the script was"
-            " found that keeps it"
+            "memory allocated with malloc, by arrays or native code; nothing found in the"
+            " script retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),

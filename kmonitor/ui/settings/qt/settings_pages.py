@@ -199,8 +199,8 @@ class GeneralPage(QWidget):
         self._alerts_row.call(self.tr("Alerts and limits"))
         self._alerts_row.explain(
             self.tr(
-                "Choose which events notify you. The action at a limit is chosen per run beside"
-                " the charts, and is kept for the next run."
+                "Choose which events notify you. What happens when a limit is exceeded is set"
+                " per run, beside the charts, and carries over to the next run."
             )
         )
 

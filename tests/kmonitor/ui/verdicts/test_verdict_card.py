@@ -314,5 +314,5 @@ def test_the_guide_explains_loops_and_only_loops():
             made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_request=True
         ).guide
 
-    assert heading(per="fit") == "a-loop-of-models-in-one-process"
+    assert heading(per="fit") == "models-trained-in-a-loop-in-one-process"
     assert heading() == heading(per="fit", state="steady") == ""
