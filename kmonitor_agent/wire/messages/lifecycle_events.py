@@ -59,7 +59,7 @@ class SessionStarted(Event, frozen=True, tag="session"):
         study: Id of the study of `run_folds` that this belongs to; empty when to none.
         fold: Which fold, from 0; None: it runs the study, or is of none.
         folds: How many folds the study has; 0 likewise.
-        attempt: Which try of the fold, from 1; 0 likewise.
+        attempt: Which attempt at the fold, from 1; 0 likewise.
     """
 
     session: Id
