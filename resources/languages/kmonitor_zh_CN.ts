@@ -2003,7 +2003,7 @@
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Events and reclaims</source>
-        <translation>图表下方</translation>
+        <translation>事件与回收</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
