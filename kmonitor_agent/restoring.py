@@ -96,7 +96,7 @@ def restore_into(
     """
     if target.is_dir():
         raise CannotRestore(
-            f"{target} is a folder.", "Give the path of the file to write, such as model.keras"
+            f"{target} is a folder.", "Pass the path of the file to write, such as model.keras"
         )
     path = checkpoint.resolve()  # the user named it, perhaps by a link
     header = _verified_header(path)
@@ -224,7 +224,7 @@ def _new_model(keras: Any, path: Path, header: CheckpointHeader, like: Path | No
 def _model_not_created(why: str) -> CannotRestore:
     return CannotRestore(
         f"The model cannot be created: {why[:1000]}.",
-        "Give a .keras file of the same model with --like, or restore in the script that"
+        "Pass a .keras file of the same model with --like, or restore in the script that"
         " creates the model: from kmonitor_agent import restore; restore(model, CHECKPOINT)",
     )
 

@@ -88,8 +88,8 @@ def invalid_command_reason(command: str) -> str:
     for word in as_typed:
         if _FOR_A_SHELL.match(word):
             return (
-                f'The command runs without a shell, which "{word}" needs.'
-                " Use: sh -c '...', or put it into a script."
+                f'"{word}" needs a shell, but the command runs without one.'
+                " Use: sh -c '...', or put the command in a script."
             )
     return "" if shutil.which(arguments[0]) else f"The program was not found: {arguments[0]}"
 

@@ -260,7 +260,7 @@ def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return _STEPS  # a verdict a moment ago must not hide it
     if isinstance(event, events.LimitCrossed):
-        return f"{event.metric}:{event.action}"  # "stop" at 90 % is not hidden by "notify" at 80 %
+        return f"{event.metric}:{event.action}"  # "stop" at 90% is not hidden by "notify" at 80%
     return "life" if kind in {"died", "ended"} else kind
 
 

@@ -65,7 +65,7 @@ class SentAlertLog:
                 lines = read_own(self._path).splitlines(keepends=True)
                 write_private(self._path, b"".join(lines[len(lines) // 2 :]))
         except OSError as exc:
-            _log.warning("an alert that was sent is not listed: %s", exc)
+            _log.warning("a sent alert could not be recorded: %s", exc)
 
     def newest(self, n: int) -> list[SentAlert]:
         """The last tries, newest first; lines that are damaged are left out.

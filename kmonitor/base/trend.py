@@ -28,7 +28,7 @@ def theil_sen_slope(
         Change of y in one unit of x; None for fewer than `MIN_POINTS` points or equal x.
 
     Source: Theil 1950 (Proc. K. Ned. Akad. Wet. 53); Sen 1968 (J. Am. Stat. Assoc. 63:1379),
-        who leaves out pairs with equal x. Breakdown point 29 %.
+        who leaves out pairs with equal x. Breakdown point 29%.
     """
     slopes = _pair_slopes(x, y, max_points)[0]
     return float(np.median(slopes)) if len(slopes) else None

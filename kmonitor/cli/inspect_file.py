@@ -30,8 +30,8 @@ def inspect_model(
 
     Example: `kmonitor inspect model.keras`
 
-    No code in the file runs. HDF5 is opened in another process, because a damaged file may crash
-    it.
+    No code in the file is run. HDF5 files are opened in a separate process, because a damaged file
+    may crash it.
 
     Args:
         file: A .keras, .h5, .weights.h5 or .json file.

@@ -134,7 +134,7 @@ def memory_map(
     correct the estimate.
 
     The peak is what the framework's own allocator has in use. The device also holds the
-    framework's context and what other processes take.
+    framework's context and the memory that other processes use.
 
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
@@ -308,7 +308,7 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
             f"The model accepts input of variable length: a tensor has the shape {shape}.",
-            "Set it with --sequence 128. For a file or script you can also give the whole input"
+            "Set it with --sequence 128. For a file or script you can also pass the whole input"
             " shape, with --input-shape 224,224,3.",
         ) from exc
     if is_demanded and result.uncorrected:

@@ -37,7 +37,7 @@ _OTHERS_SHOWN: Final = 20
 
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
-    """List everything that kmonitor keeps for this user on this machine; remove it after asking.
+    """List everything kmonitor keeps for this user on this machine; remove it after confirmation.
 
     Example: `kmonitor purge`
 
@@ -89,10 +89,11 @@ def _print_others(others: list[Path]) -> None:
     for path in others[:_OTHERS_SHOWN]:
         is_folder = path.is_dir() and not path.is_symlink()
         print_text(
-            f"kept, not from kmonitor: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
+            f"kept, not created by kmonitor: {terminal_safe(str(path))}"
+            f"{os.sep if is_folder else ''}"
         )
     if len(others) > _OTHERS_SHOWN:
-        print_text(f"kept, not from kmonitor: {len(others) - _OTHERS_SHOWN} more")
+        print_text(f"kept, not created by kmonitor: {len(others) - _OTHERS_SHOWN} more")
 
 
 def _remove(folders: Folders) -> int:

@@ -254,7 +254,7 @@ def prune(  # noqa: PLR0913 - the user's options
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List ended runs that are old or large, and remove them from a hub's history after asking.
+    """List old or large ended runs, and remove them from a hub's history after confirmation.
 
     Pinned runs (`kmonitor runs pin`) and live ones stay. Checkpoints and spools stay too.
 

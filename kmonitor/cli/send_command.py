@@ -110,7 +110,7 @@ def _arguments(
     export: bool,
 ) -> Arguments:
     if mode is not None and action not in ("reload", "auto"):
-        raise UsageError(f"{action} has no mode.", "--mode is for reload and auto.")
+        raise UsageError(f"{action} does not accept --mode.", "--mode is for reload and auto.")
     if export and action != "save":
         raise UsageError(f"{action} cannot write a .keras file.", "--export is for save.")
     if action == "set_limits":
@@ -146,7 +146,7 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
         )
     if run.is_elsewhere:
         raise UserError(
-            f'"{terminal_safe(run.name)}" belongs to another hub of the team.',
+            f'"{terminal_safe(run.name)}" belongs to another of the team\'s hubs.',
             f"Use that one: kmonitor command --host {terminal_safe(run.host)} ...",
         )
     if action in run.actions:
@@ -296,7 +296,7 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
     for assignment in assignments:
         metric, spec = _parse_limit(assignment)
         if metric in metrics and (spec is None or _contradicts(metric, spec, limits)):
-            raise UsageError(f"The limits of {metric} conflict.", _EXAMPLE)
+            raise UsageError(f"The limits on {metric} conflict.", _EXAMPLE)
         metrics[metric] = None
         if spec is not None:
             limits.append(msgspec.structs.replace(spec, set_by=set_by))

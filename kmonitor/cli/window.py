@@ -101,7 +101,7 @@ def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> No
 def _change_menu(*, is_wanted: bool) -> int:
     if is_wanted:
         _require_packages()
-        print_text(f"Added to the menu of your desktop: {install_entry()}")
+        print_text(f"Added to your desktop menu: {install_entry()}")
         print_text("To remove it: kmonitor --remove-desktop-entry")
         return DONE
     removed = remove_entry()

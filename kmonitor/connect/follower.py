@@ -257,7 +257,7 @@ class HubFollower:
             self._is_renewed.clear()
             socket = ViewSocket(self._endpoint)
             try:
-                why = f"no hub responds {self._hub_location}"
+                why = f"no hub is responding {self._hub_location}"
                 if self._request_hub(socket):
                     back_off_s = _BACK_OFF_FIRST_S
                     was_admitted = True

@@ -114,7 +114,7 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
         address,
         f"kmonitor was not found on {address}. Tried: {tried_paths}.",
         f"Install it there from a clone: {_INSTALL}   If it is in an environment that is not"
-        f" activated at login, give its path: kmonitor hosts add {address} --command"
+        f" activated at login, pass its path: kmonitor hosts add {address} --command"
         " /path/to/bin/kmonitor",
     )
 
@@ -166,7 +166,7 @@ def too_old(address: str, version: str) -> HostError:
     Args:
         version: kmonitor's version there; empty: so old that it does not say.
     """
-    which = f"kmonitor {version}" if version else "The kmonitor"
+    which = f"kmonitor {version}" if version else "The kmonitor installation"
     return HostError(
         "too_old",
         address,

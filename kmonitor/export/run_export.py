@@ -179,7 +179,7 @@ class RunExport(_Export):
                     if why == DAMAGED:
                         self._note(row, DAMAGED)
                 case _:
-                    self._note(row, "no samples and no epoch ends")
+                    self._note(row, "neither a sample nor the end of an epoch")
 
     def _note(self, row: EventRow, why: str) -> None:
         if len(self._unreadable) < _MOST_NAMED:

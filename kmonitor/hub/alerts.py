@@ -233,7 +233,7 @@ class HubAlerts:
         why = last.removeprefix("kmonitor: ").rstrip(".")
         retries = self._retries()
         self._again = [*self._again, *retries][-_MOST_WAITING:]
-        next_try = "; they are sent again within minutes" if retries else ""
+        next_try = "; they will be retried within a few minutes" if retries else ""
         self._set_trouble(f"{NOT_SENT}: {why}{next_try}" if status else "")
         self._close_output()
 
@@ -246,7 +246,7 @@ class HubAlerts:
         try:
             return decode_retries(data) if data else []
         except msgspec.MsgspecError as exc:
-            LOG.warning("alerts that failed are not sent again: %s", exc)
+            LOG.warning("failed alerts are not retried: %s", exc)
             return []
 
     def _set_trouble(self, text: str) -> None:

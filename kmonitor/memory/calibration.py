@@ -28,7 +28,7 @@ from kmonitor_agent.wire.messages.model_layout import (
 )
 
 STEPS_NEEDED: Final = 5
-"""Least steps of one batch size: the first traces, and the same step differs by up to 18 %."""
+"""Least steps of one batch size: the first traces, and the same step differs by up to 18%."""
 
 
 class PeakMeasurement(msgspec.Struct, frozen=True):

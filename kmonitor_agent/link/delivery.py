@@ -308,9 +308,11 @@ class RunDelivery:
         ):
             return
         if not MINOR_VERSIONS[0] <= welcome.minor_version <= MINOR_VERSIONS[1]:
-            self._reject(
-                now_s, "hub_version", "The hub uses a different protocol version; update it."
+            text = (
+                "The hub uses a different protocol version; install the same kmonitor version"
+                " for the hub and for this script."
             )
+            self._reject(now_s, "hub_version", text)
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
             text = (

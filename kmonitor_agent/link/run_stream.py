@@ -195,7 +195,7 @@ class StreamContext:
 
 
 class _Phase(enum.Enum):
-    OPENING = "waiting for the lock of the spool"
+    OPENING = "waiting for the spool lock"
     OPEN = "numbers and keeps events"
     ENDED = "has released everything"
 
@@ -491,8 +491,8 @@ class RunStream:
     def report_shortage(self, shortage: str) -> None:
         """Note that the process is too short of something to look for a hub."""
         text = (
-            f"kmonitor cannot connect to its hub: {shortage} in this process. Events wait on"
-            " disk; it retries every few seconds."
+            f"kmonitor cannot connect to its hub: {shortage} in this process. Events are"
+            " kept on disk; kmonitor retries every few seconds."
         )
         self.event_queue.put(self._notice("hub_waits", text))
 

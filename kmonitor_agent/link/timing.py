@@ -13,7 +13,7 @@ class Timing:
     Attributes:
         drain_s: How long an event waits for the spool at most, and what a kill may cost. The
             thread looks by itself so often, which leaves the emitter a mere append and costs
-            0.06 % of a core; each 50 ms it cost twice as much.
+            0.06% of a core; each 50 ms it cost twice as much.
         still_s: After so long without an event it looks no more and is woken by the next one,
             so that a program that does nothing is left in peace.
         hello_s: Between two hellos until the hub's welcome.
@@ -25,7 +25,7 @@ class Timing:
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
             after a network is repaired, a run is seen again. With 30 s a cut of 40 s was followed
             by 20 s without news. A try each second or so (a connection that nobody answers is
-            held for `dead_s`, so 19 a minute) costs 0.05 % of a core, with a dead hub's socket or
+            held for `dead_s`, so 19 a minute) costs 0.05% of a core, with a dead hub's socket or
             over the network; 30 s would save two thirds of that. Fifty agents make 16 tries a
             second of a few packets; the jitter spreads them, and a hub that is alive but has too
             much to do asks for a longer pause itself (`refused_s`). Without a socket of a hub

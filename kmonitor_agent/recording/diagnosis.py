@@ -44,7 +44,7 @@ _FOLLOWS: Final = (
     "the lines that allocate memory will be reported at the end of the next epoch; until then,"
     " tracemalloc slows Python code down (compiled steps are not affected)"
 )
-_STOPPED: Final = "the lines that allocate are unknown: tracemalloc was disabled"
+_STOPPED: Final = "the lines that allocate memory are unknown: tracemalloc was disabled"
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
     | {"function", "matplotlib", "number", "object", "pandas", "tf"}
@@ -386,7 +386,7 @@ class KeptObjectCounter:
             return
         self._is_refusal_sent = True
         late = (
-            f"it takes {self._cost_s * 1000.0:.0f} ms, more than 1 % of the time since the last"
+            f"it takes {self._cost_s * 1000.0:.0f} ms, more than 1% of the time since the last"
             " reading"
         )
         self._send(fit, why=why or late)

@@ -304,7 +304,7 @@ def _position_text(fit: Fit) -> str:
 
 _FIRST_STEPS: Final = 5
 """Steps whose peak is reported: the first one traces, and from one to the next the peak differs by
-up to 18 %."""
+up to 18%."""
 
 
 class ModelReporter:

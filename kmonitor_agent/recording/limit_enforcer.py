@@ -278,7 +278,7 @@ class LimitEnforcer:
             watch.reset_base()
         text = (
             f"{limit_text(watch.spec)}: nothing helped ({tried}). The value is still above "
-            "the limit; kmonitor will try again when the value has grown by another 5 %."
+            "the limit; kmonitor will try again when the value has grown by another 5%."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
@@ -334,7 +334,7 @@ class LimitEnforcer:
         self.reset_base(watch)
         text = (
             f"{limit_text(watch.spec)}: other processes took the memory, and this run hardly"
-            f" grew; no {crossing.action}, because it would free little."
+            f" grew; {crossing.action} was skipped because it would free little."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="others_took_it", text=text))
 
@@ -368,9 +368,9 @@ class LimitEnforcer:
             of = self._bounds.get(spec.metric)
             if spec.value is not None and of is not None and spec.value > of:
                 text = (
-                    f"{limit_text(spec)} is above the {amount_text(spec.metric, of)} that this run"
-                    " can get here, so it may fail before it reaches the limit. Set a lower one,"
-                    " or a percentage."
+                    f"{limit_text(spec)} is above the {amount_text(spec.metric, of)} available"
+                    " to this run here, so the run may fail before it reaches the limit. Set a"
+                    " lower limit, or a percentage."
                 )
                 self._emit(
                     Notice(t_s=self._now_s(), level="warning", code="limit_too_large", text=text)

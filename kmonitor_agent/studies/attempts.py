@@ -182,7 +182,7 @@ class StudyListenerGroup:
             listener.ended(attempt, again=again)
 
 
-_HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
+_HEADS: Final = ("attempt", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
 _LONGEST_REASON: Final = 60
 
 

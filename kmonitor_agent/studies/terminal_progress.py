@@ -114,7 +114,7 @@ class TerminalProgress:
 
     def _one(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)
-        share = "" if running.share is None else f" {100 * running.share:.0f} %"
+        share = "" if running.share is None else f" {100 * running.share:.0f}%"
         details = [f"{self._noun} {running.fold}{share} {binary_size(running.held_bytes)}"]
         whole_s = forecast_s(elapsed_s, running.share, finished_s)
         if whole_s is not None:

@@ -77,8 +77,8 @@ class Limit:
     """A limit for `MonitorCallback(limits=[...])`: `Limit("ram", "80%", action="reload")`.
 
     A limit is exceeded when its metric stays above the threshold for `hold_s`. It is released when
-    the metric falls to 95 % of the threshold. While it stays exceeded, it acts again only after
-    `cooldown_s`, and only if the metric has grown by another 5 % of the threshold since the last
+    the metric falls to 95% of the threshold. While it stays exceeded, it acts again only after
+    `cooldown_s`, and only if the metric has grown by another 5% of the threshold since the last
     action. Otherwise it would act forever, because freed memory often stays with the process.
 
     Attributes:

@@ -252,7 +252,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Choose the action at this limit</source>
+        <source>Choose what happens when this limit is exceeded</source>
         <translation>选择达到此上限时的处理</translation>
     </message>
     <message>
@@ -913,7 +913,7 @@
     <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the command line and the training callback always use MiB and GiB.</source>
+        <source>1 GiB is 1,073,741,824 bytes, 1 GB is 1,000,000,000. Applies to the window; the command line and the training callback always use MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
@@ -933,7 +933,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Choose which events notify you. The action at a limit is chosen per run beside the charts, and is kept for the next run.</source>
+        <source>Choose which events notify you. What happens when a limit is exceeded is set per run, beside the charts, and carries over to the next run.</source>
         <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
     <message>
@@ -1214,7 +1214,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Theme, language, sizes, history, hosts, keys (Ctrl+,)</source>
+        <source>Theme, language, units, history, hosts, keys (Ctrl+,)</source>
         <translation>主题、语言、大小单位、历史、主机、密钥 (Ctrl+,)</translation>
     </message>
     <message>
@@ -1388,12 +1388,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>For example 20 GiB; empty means no limit</source>
+        <source>For example 20 GiB; leave empty for no limit</source>
         <translation>例如 20 GiB；留空：不限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Number of days; empty keeps all runs</source>
+        <source>Number of days; leave empty to keep all runs</source>
         <translation>天数；留空：全部保留</translation>
     </message>
     <message>
@@ -1604,12 +1604,7 @@
     <name>LimitActionsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>ACTION AT LIMIT</source>
-        <translation>达到上限时</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>Action at a limit</source>
+        <source>Action when a limit is exceeded</source>
         <translation>达到上限时的处理</translation>
     </message>
     <message>
@@ -1619,8 +1614,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>Choose the action at a limit</source>
+        <source>Choose what happens when a limit is exceeded</source>
         <translation>选择达到上限时的处理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>LIMIT ACTION</source>
+        <translation>达到上限时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
@@ -1930,7 +1930,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>{n} of at most {most} characters</source>
+        <source>{n} of {most} characters</source>
         <translation>{n} / 最多 {most} 个字</translation>
     </message>
 </context>
@@ -1982,11 +1982,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>Below the charts</source>
-        <translation>图表下方</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
@@ -2004,6 +1999,11 @@
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Events</source>
         <translation>事件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
+        <source>Events and reclaims</source>
+        <translation>事件与回收</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
@@ -2063,7 +2063,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
-        <source>Search name, host, model, note, job, id, or a date such as 2026-11-22 (Ctrl+F)</source>
+        <source>Search by name, host, model, note, job, ID or a date such as 2026-11-22 (Ctrl+F)</source>
         <translation>名称、主机、模型、备注、作业或 ID 中的词，或日期如 2026-11-22 (Ctrl+F)</translation>
     </message>
 </context>
@@ -2429,6 +2429,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>"{word}" needs a shell, but the command runs without one. Use: sh -c '...', or put the command in a script.</source>
+        <translation>命令不经 shell 运行，而“{word}”需要 shell。请用：sh -c '...'，或放进脚本中。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>(allocator rounding)</source>
         <translation>（分配器的取整）</translation>
     </message>
@@ -2554,6 +2559,11 @@
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>A limit's action did not help</source>
+        <translation>上限的动作没有奏效</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>A limit's handle</source>
         <translation>上限的手柄</translation>
@@ -2562,11 +2572,6 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>A limit, the script or a user</source>
         <translation>上限、脚本或用户</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
-        <source>A loop of models in one process</source>
-        <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -2601,11 +2606,6 @@
         <translation>操作</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>Action of a limit did not help</source>
-        <translation>上限的动作没有奏效</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Active limits: {limits}</source>
         <translation>生效的上限：{limits}</translation>
@@ -2617,7 +2617,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Add the callback to your training script on this machine. The run appears here automatically, whether you start kmonitor or the training first.</source>
+        <source>Add the callback to your training script on this machine. The run appears here automatically, whether you start kmonitor or your script first.</source>
         <translation>将回调加入本机的训练脚本，运行会自动出现在这里，先启动哪一个都可以。</translation>
     </message>
     <message>
@@ -3078,11 +3078,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Diagnose failed {where}</source>
-        <translation>诊断失败（{where}）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Diagnosed {where}</source>
         <translation>已诊断（{where}）</translation>
     </message>
@@ -3090,6 +3085,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Diagnosis after epoch {epoch}: {found}</source>
         <translation>第 {epoch} 轮后的诊断：{found}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Diagnosis failed {where}</source>
+        <translation>诊断失败（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3531,7 +3531,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Host that it runs or ran on</source>
+        <source>Host the run is or was running on</source>
         <translation>在哪里运行</translation>
     </message>
     <message>
@@ -3612,7 +3612,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, give its path: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, pass its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -3989,6 +3989,11 @@
         <translation>模型（fit 次数）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
+        <source>Models trained in a loop in one process</source>
+        <translation>一个进程中循环训练多个模型</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>More options: {title}</source>
         <translation>其他方式：{title}</translation>
@@ -4000,7 +4005,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Move the crosshair of all charts</source>
+        <source>Move the crosshair in all charts</source>
         <translation>移动所有图表的十字线</translation>
     </message>
     <message>
@@ -4010,7 +4015,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Name; pinned runs have a pin</source>
+        <source>Name; pinned runs are marked with a pin</source>
         <translation>名称；已固定的带有图钉</translation>
     </message>
     <message>
@@ -5313,6 +5318,11 @@
         <translation>各数值的来源</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Space used on the temp disk</source>
+        <translation>临时文件所在磁盘的用量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Start the demo</source>
         <translation>启动演示</translation>
@@ -5421,16 +5431,16 @@
         <translation>停止失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Stop the training (with confirmation)</source>
-        <translation>停止训练（先询问）</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Stop training</source>
         <translation>停止训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Stop training (with confirmation)</source>
+        <translation>停止训练（先询问）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -5454,7 +5464,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Stored</source>
+        <source>Stored size</source>
         <translation>存储</translation>
     </message>
     <message>
@@ -5487,11 +5497,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Tables and lists</source>
         <translation>表格与列表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Temporary disk space used</source>
-        <translation>临时文件所在磁盘的用量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -5596,11 +5601,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command runs without a shell, which "{word}" needs. Use: sh -c '...', or put it into a script.</source>
-        <translation>命令不经 shell 运行，而“{word}”需要 shell。请用：sh -c '...'，或放进脚本中。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The connection to {host} was lost.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
@@ -5650,11 +5650,6 @@
         <translation>hub 未能启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The hub of this machine is not running; the settings apply once it starts.</source>
-        <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub on {host} cannot store new data.</source>
         <translation>{host} 上的 hub 无法再保存新内容。</translation>
@@ -5681,7 +5676,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The kmonitor on {host} is too old for the version on this machine.</source>
+        <source>The kmonitor installation on {host} is too old for the version on this machine.</source>
         <translation>{host} 上的 kmonitor 对这里的版本来说太旧。</translation>
     </message>
     <message>
@@ -5786,6 +5781,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>This machine's hub is not running; the settings will apply once it starts.</source>
+        <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>This machine's hub listens on {address}</source>
         <translation>本机的 hub 监听 {address}</translation>
     </message>
@@ -5806,7 +5806,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run belongs to another hub of the team: connect to its host to send actions.</source>
+        <source>This run belongs to another of the team's hubs: connect to its host to send actions.</source>
         <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
     </message>
     <message>
@@ -6486,7 +6486,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>build model and optimizer once, outside the loop</source>
+        <source>build the model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
@@ -6979,7 +6979,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>growing, but levelling off</source>
+        <source>growing, but leveling off</source>
         <translation>增长越来越慢</translation>
     </message>
     <message>
@@ -7119,7 +7119,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth is levelling off, like a cache</source>
+        <source>its growth is leveling off, like a cache</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>
@@ -7436,7 +7436,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory allocated with malloc, by arrays or native code; nothing in the script was found that keeps it</source>
+        <source>memory allocated with malloc, by arrays or native code; nothing found in the script retains it</source>
         <translation>由数组或原生代码用 malloc 分配的内存；没有找到脚本中保留它的地方</translation>
     </message>
     <message>
@@ -8210,7 +8210,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>slower, but levelling off</source>
+        <source>slower, but leveling off</source>
         <translation>变慢，但越来越少</translation>
     </message>
     <message>
@@ -8344,14 +8344,14 @@
         <translation>CPU 分配器不计 256 KiB 以下的张量：这部分按估算补上</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>the CPU clock is slower</source>
-        <translation>处理器时钟变慢</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the CPU is running at a lower clock speed</source>
+        <translation>处理器时钟变慢</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -9092,7 +9092,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{limit} is above the {amount} that this run can get here, so it may fail before it reaches the limit. Set a lower one, or a percentage.</source>
+        <source>{limit} is above the {amount} available to this run here, so the run may fail before it reaches the limit. Set a lower limit, or a percentage.</source>
         <translation>{limit} 高于此运行在这里可得的 {amount}，运行可能在达到上限之前就失败。请设得更低，或使用百分比。</translation>
     </message>
     <message>
@@ -9192,7 +9192,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{name} instead of {other}; it trains differently</source>
+        <source>{name} instead of {other}; this changes how the model trains</source>
         <translation>{name} 代替 {other}；训练方式不同</translation>
     </message>
     <message>
@@ -9342,14 +9342,14 @@
         <translation>{n} 个运行</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>{n} runs have been removed by these limits since the hub started.</source>
+        <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>{n} runs selected</source>
         <translation>已选择 {n} 个运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{n} runs were removed by these limits since the hub started.</source>
-        <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9468,8 +9468,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{rate} (95 % interval {low} to {high})</source>
-        <translation>{rate}（95 % 区间 {low} 至 {high}）</translation>
+        <source>{rate} (95% interval {low} to {high})</source>
+        <translation>{rate}（95% 区间 {low} 至 {high}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9588,13 +9588,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; memory pressure: tasks wait for memory {n} % of the time</source>
-        <translation>{stall}；内存不足：任务有 {n} % 的时间在等待内存</translation>
+        <source>{stall}; memory pressure: tasks wait for memory {n}% of the time</source>
+        <translation>{stall}；内存不足：任务有 {n}% 的时间在等待内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; tasks wait for the disk {n} % of the time</source>
-        <translation>{stall}；任务有 {n} % 的时间在等待磁盘</translation>
+        <source>{stall}; tasks wait for the disk {n}% of the time</source>
+        <translation>{stall}；任务有 {n}% 的时间在等待磁盘</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -202,8 +202,8 @@ def _emits(folders: Folders) -> None:
 def _threads(folders: Folders) -> None:
     for what, with_hub in (("no hub", False), ("with a hub", True)):
         thread, whole = thread_percent(folders, with_hub=with_hub)
-        value = f"{thread:.3f} % of a core (whole process {whole:.3f} %)"
-        show(f"agent's thread at 1 Hz, {what}", value, f"<= {THREAD_TARGET_PERCENT:g} %")
+        value = f"{thread:.3f}% of a core (whole process {whole:.3f}%)"
+        show(f"agent's thread at 1 Hz, {what}", value, f"<= {THREAD_TARGET_PERCENT:g}%")
 
 
 def _training(_: Folders) -> None:
@@ -216,8 +216,8 @@ def _training(_: Folders) -> None:
     if done.returncode:
         raise SystemExit(done.stderr)
     percent, epochs = done.stdout.split()
-    value = f"{float(percent):.3f} % of a core ({epochs} epochs told)"
-    show("agent's thread in a Keras training", value, f"<= {THREAD_TARGET_PERCENT:g} %")
+    value = f"{float(percent):.3f}% of a core ({epochs} epochs told)"
+    show("agent's thread in a Keras training", value, f"<= {THREAD_TARGET_PERCENT:g}%")
 
 
 def main() -> None:

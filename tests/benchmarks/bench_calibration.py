@@ -65,7 +65,7 @@ def main(wanted: list[str]) -> None:
             rows += _rows(seen, 1)
             rows += _rows(seen, 2)
             print(f"{name} measured", file=sys.stderr, flush=True)
-    print("| tier | n | median | 90 % | more than 10 % low | above the interval |")
+    print("| tier | n | median | 90% | more than 10% low | above the interval |")
     print("|---|---|---|---|---|---|")
     for tier in (MEASURED, 2, 1):
         _say([each for each in rows if each.tier == tier], tier)

@@ -170,11 +170,11 @@ def training(folders: Folders) -> None:
             done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
         ratio, own, step_s, low, high = map(float, done.stdout.split()[-5:])
         value = (
-            f"{100 * (ratio - 1):+.2f} % of {1e6 * step_s:.0f} us, {100 * (own - 1):+.2f} % in "
+            f"{100 * (ratio - 1):+.2f}% of {1e6 * step_s:.0f} us, {100 * (own - 1):+.2f}% in "
             f"processor time (medians of {FIT_ROUNDS} pairs; half of them from "
-            f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} %)"
+            f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f}%)"
         )
-        show(f"step of a real training, hub {trouble}", value, "<= 1 %")
+        show(f"step of a real training, hub {trouble}", value, "<= 1%")
 
 
 def exits(folders: Folders) -> None:
@@ -285,7 +285,7 @@ def follower(folders: Folders) -> None:
         for agent in agents:
             agent.close()
         live.kill()
-    show(f"following {RUNS} runs at 1 Hz", f"{percent} % of a core, {rows} rows", "<= 10 %")
+    show(f"following {RUNS} runs at 1 Hz", f"{percent}% of a core, {rows} rows", "<= 10%")
 
 
 FOLLOW = f"""

@@ -276,7 +276,7 @@ def _show_fits() -> None:
     empty, ours = median(found["empty"]), median(found["ours"])
     ratios = [b / a for a, b in zip(found["empty"], found["ours"], strict=True)]
     show("a step of a small fit, empty callback", f"{empty:.3f} ms", "")
-    value = f"{ours:.3f} ms ({100 * (median(ratios) - 1):+.1f} %)"
+    value = f"{ours:.3f} ms ({100 * (median(ratios) - 1):+.1f}%)"
     show("the same with us, epochs' ends and sampling included", value, "")
 
 
@@ -289,14 +289,14 @@ def main() -> None:
         _show_dispatch()
         _show_fits()
         whole, resources = thread_percent()
-        target = f"<= {THREAD_TARGET_PERCENT:g} %"
+        target = f"<= {THREAD_TARGET_PERCENT:g}%"
         show(
             f"agent's thread during a fit, 1 Hz, epochs of {EPOCH_S:g} s",
-            f"{whole:.3f} % of a core",
+            f"{whole:.3f}% of a core",
             target,
         )
-        target = f"<= {RESOURCES_TARGET_PERCENT:g} %"
-        show("of it for what can run out beside memory", f"{resources:.3f} % of a core", target)
+        target = f"<= {RESOURCES_TARGET_PERCENT:g}%"
+        show("of it for what can run out beside memory", f"{resources:.3f}% of a core", target)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def main(wanted: list[str], seed: int | None = None, repeat: int = 1) -> None:
         models = {"by chance": tuple(f"{PREFIX}{seed + n}" for n in range(N_BY_CHANCE))}
     with MapChildren() as children:
         rows = _rows(children, models, wanted, repeat)
-    print("\n| group | n | way | median | 90 % | more than 10 % low | fits, but did not |")
+    print("\n| group | n | way | median | 90% | more than 10% low | fits, but did not |")
     print("|---|---|---|---|---|---|---|")
     for group in (*MODELS, "all"):
         _say_group(group, [each for each in rows if group in (each.group, "all")])

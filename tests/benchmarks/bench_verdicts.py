@@ -103,7 +103,7 @@ def cleared(score: Score) -> float:
 def rate_text(score: Score) -> str:
     """Alarms a run with the upper bound."""
     upper = upper_bound(score.alarms, score.runs)
-    return f"{score.alarms / score.runs:.2%} (95 % upper bound {upper:.2%})"
+    return f"{score.alarms / score.runs:.2%} (95% upper bound {upper:.2%})"
 
 
 def leak_table(

@@ -124,7 +124,7 @@ class Machine:
         if slowest > fastest * _DRIFT:
             reasons.append(f"the same loop took {fastest:.1f} and {slowest:.1f} ms")
         if total and steal / total > _STEAL:
-            reasons.append(f"steal {100 * steal / total:.0f} %")
+            reasons.append(f"steal {100 * steal / total:.0f}%")
         return "; ".join(reasons)
 
 

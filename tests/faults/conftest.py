@@ -7,7 +7,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | hub never exists | test_agent_process (`with_no_hub`), benchmarks/bench_delivery |
 | hub killed in a loop | test_hub_storms, test_hub_kills, test_agent_hub |
 | hub stopped; its loop hangs, its sockets live | test_hub_storms, test_agent_hub |
-| link down, DROP, RST, 30 % loss | test_link_cuts |
+| link down, DROP, RST, 30% loss | test_link_cuts |
 | WAL cut, database deleted, put back, damaged | test_hub_kills, test_agent_hub |
 | agent killed | test_agent_process, test_hub_dead_process, test_hub_spools |
 | any call of the agent into the system or a library fails; allocations fail | test_every_call |

@@ -131,7 +131,7 @@ def compare(name: str, now: Pixels) -> str:
     difference = np.repeat(np.where(apart > FAR, 255, 0)[:, :, None], 3, axis=2)
     for what, pixels in (("now", now), ("before", before), ("difference", difference)):
         as_image(pixels).save(str(ARTEFACTS / f"{name}-{what}.png"), None, 0)
-    return f"{name}: {100 * part:.2f} % of the pixels differ"
+    return f"{name}: {100 * part:.2f}% of the pixels differ"
 
 
 def chinese_family() -> str:
@@ -235,6 +235,6 @@ def test_a_word_in_another_place_is_seen_and_a_shade_is_not(
 
     assert compare("x-1x", before) == ""
     assert compare("x-1x", shaded) == ""
-    assert "0.25 % of the pixels differ" in compare("x-1x", moved)
+    assert "0.25% of the pixels differ" in compare("x-1x", moved)
     assert len(list((tmp_path / "artefacts").glob("*.png"))) == 3
     assert QApplication.instance() is not None

@@ -297,7 +297,7 @@ def test_a_loop_of_models_leads_to_what_the_guide_says_of_it(window: DeskWindow)
     (guide,) = window.window.findChildren(GuideWindow)
     assert guide.page == "folds.md"
     assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == (
-        "A loop of models in one process"
+        "Models trained in a loop in one process"
     )
     window.tell_events(LEAK)
     window.controller.refresh()

@@ -95,9 +95,9 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
     (command,) = {command.id: command for command in training.commands}.values()
     assert isinstance(command.args, SetLimits)
     assert command.args.metrics == ["ram", "graph", "vram"]
-    assert "Active limits: RAM 80 %" in ran.out
+    assert "Active limits: RAM 80%" in ran.out
     assert "graph=50k:reload" in ran.out  # that limit alone holds nothing back
-    assert "RAM 80 %, reload" in kmonitor("show", "last").out
+    assert "RAM 80%, reload" in kmonitor("show", "last").out
 
 
 def test_a_limit_above_the_memory_is_set_with_a_warning(training: SimulatedAgent):
@@ -317,8 +317,8 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
     assert ran.status == 0, ran.err
     assert sorted(str(path.relative_to(own_hub.state)) for path in files) == sorted(mine)
     assert not (own_hub.spool / RUN).exists()
-    assert f"kept, not from kmonitor: {own_hub.logs}/train/\n" in ran.out
-    assert f"kept, not from kmonitor: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
+    assert f"kept, not created by kmonitor: {own_hub.logs}/train/\n" in ran.out
+    assert f"kept, not created by kmonitor: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
 
 
 def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty(

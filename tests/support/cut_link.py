@@ -70,7 +70,7 @@ class Cable:
         return ["ip", "netns", "exec", self.far, *words]
 
     def cut(self, how: str) -> None:
-        """Disturb it: "down", "drop", "reset" or "loss" (30 % of all packets)."""
+        """Disturb it: "down", "drop", "reset" or "loss" (30% of all packets)."""
         rules = {
             "drop": (["-j", "DROP"],),
             "reset": (["-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"],),

@@ -293,13 +293,12 @@ def sent(
 
     Example: `kmonitor alerts sent --limit 20`
 
-    Each try has a line of its own, with its result. The last several hundred are kept.
+    Each attempt is listed on its own line, with its result. The last several hundred are kept.
 
     Args:
-        limit: Show at most this many tries.
+        limit: Show at most this many attempts.
         json: One JSON list: each alert in the form that an alert command receives, with
-            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: not tried
-            again).
+            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: no retry).
     """
     log = SentAlertLog(find_folders().database)
     try:
@@ -313,7 +312,7 @@ def sent(
         headers = ("WHEN", "RUN", "NAME", "RULE", "ALERT", "TO", "RESULT")
         print_table(headers, rows, folds=("ALERT", "RESULT"), drops=("RUN", "RULE"))
     else:
-        print_text("No alert was sent yet.")
+        print_text("No alerts have been sent yet.")
     return DONE
 
 
@@ -328,7 +327,7 @@ def _sent_row(sent: SentAlert, now_wall_s: float) -> tuple[str, ...]:
     rule = ":".join(filter(None, (fact.get("kind"), fact.get("metric"))))
     result = f"failed: {sent.why}" if sent.why else "sent"
     if sent.again_wall_s is not None:
-        result += f" Next try at {clock_text(sent.again_wall_s)}."
+        result += f" Next attempt at {clock_text(sent.again_wall_s)}."
     return (
         with_plain_spaces(moment_text(sent.sent_wall_s, now_wall_s=now_wall_s)),
         fact.get("subject", "")[:SHORT_ID],

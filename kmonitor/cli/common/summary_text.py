@@ -143,10 +143,10 @@ def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
 
 
 def share_text(reading: MetricReading) -> str:
-    """Used share of what there is, "64 %"; a dash where nothing bounds it."""
+    """Used share of what there is, "64%"; a dash where nothing bounds it."""
     if reading.value is None or not reading.of:
         return NOT_KNOWN
-    return with_plain_spaces(percent_text(reading.value / reading.of))
+    return percent_text(reading.value / reading.of)
 
 
 def worst_verdict_text(run: RunSummary) -> str:

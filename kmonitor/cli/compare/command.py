@@ -162,8 +162,8 @@ def compare(  # noqa: PLR0913 - the user's options
     or file does not exist, or lacks a value that a condition needs.
 
     Args:
-        a: The baseline: a run (its id or name, the beginning of one, or `last`),
-            `pinned:NAME` for the newest pinned run with that name, or a file of `kmonitor export`.
+        a: The baseline: a run (its id or name, the beginning of one, or `last`), `pinned:NAME` for
+            the newest pinned run with that name, or a file written by `kmonitor export`.
         b: The run or file to compare with it, given in the same way.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for
             the value. The names are those in the table's first column. May be repeated.

@@ -198,7 +198,7 @@ def _play(plan: DemoPlan) -> int:
         if not lacking:
             print_text(
                 "All demonstrated: growth, limit crossed, reload"
-                " recorded" + (", equal results." if plan.plain else ".")
+                " recorded" + (", identical results." if plan.plain else ".")
             )
         if plan.window and plan.screenshot is not None:
             # Last: a picture that fails takes nothing of the result along.

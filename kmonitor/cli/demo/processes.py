@@ -184,7 +184,7 @@ def _fold_text(fold: FoldDone) -> str:
 def _limit_text(limit: LimitTaken) -> str:
     return with_plain_spaces(
         f"each model adds {count_text(limit.growth)} operations: "
-        f"reload above {count_text(limit.operations)} from now on"
+        f"from now on, reload above {count_text(limit.operations)}"
     )
 
 

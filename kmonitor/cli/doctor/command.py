@@ -89,7 +89,7 @@ def verify_store(folders: Folders) -> Finding:
     except UserError as exc:
         return Finding("stored events", "bad", exc.what, exc.remedy)
     except (OSError, *READ_ERRORS) as exc:
-        return Finding("stored events", "bad", f"they cannot be read completely: {exc}", _REMEDY)
+        return Finding("stored events", "bad", f"not all of them can be read: {exc}", _REMEDY)
     sound = f"{count_text(n_sound)} are intact"
     if n_damaged or broken:
         found = f"{count_text(n_damaged)} are damaged{broken}; {sound}"
@@ -265,8 +265,8 @@ def _driver() -> Finding:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         found = (
-            "no NVIDIA driver on this host; VRAM use is then read from the framework's own"
-            " allocator"
+            "no NVIDIA driver on this host; VRAM use is read from the framework's own"
+            " allocator instead"
         )
         return Finding("NVIDIA driver", "note", found)
     try:

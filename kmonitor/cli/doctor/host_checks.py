@@ -85,7 +85,7 @@ def _agent() -> Finding:
     tool = shutil.which("ssh-add")
     result = _run_command([tool, "-l"]) if tool is not None else None
     if result is None or result[0] == _NO_AGENT:
-        found = "SSH_AUTH_SOCK names one, but it does not respond"
+        found = "SSH_AUTH_SOCK points to one, but it does not respond"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     if result[0] == _NO_KEYS:
         found = "it holds no key; a key file without a passphrase does not need the agent"

@@ -102,7 +102,7 @@ def show(
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
+        json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event per line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
             epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the
             command waits for the hub to come back. The exit status is 5 if the run failed, was
@@ -215,7 +215,7 @@ def _job_facts(run: RunSummary) -> list[tuple[str, str]]:
     if run.is_shipped:
         facts.append(("Read from", "a folder; commands cannot be sent to its process"))
     if run.is_elsewhere:
-        facts.append(("Kept by", "another hub of the team; it cannot be changed from here"))
+        facts.append(("Kept by", "another of the team's hubs; it cannot be changed from here"))
     return facts
 
 

@@ -233,7 +233,7 @@ def _bar(share: float | None, n_cells: int = _BAR_CELLS) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * n_cells * 8)
     full, part = divmod(eighths, 8)
     bar = _BAR_BLOCKS[8] * full + (_BAR_BLOCKS[part] if part else "")
-    return f"{bar:<{n_cells}} {share * 100:3.0f} %"
+    return f"{bar:<{n_cells}} {share * 100:3.0f}%"
 
 
 def _share_style(share: float | None) -> str:

@@ -182,7 +182,7 @@ class AgentService:
         if hello.ships and self._may_not_ship(identity, hello.run, current):
             return False
         if not self.agent_connections.has_room(identity, hello.run):
-            text = f"{MAX_RUNS_PER_SOCKET} runs of this process are connected already"
+            text = f"{MAX_RUNS_PER_SOCKET} runs of this process are already connected"
             error = ErrorMessage(code="quota", text=text, retry_ms=30_000, run=hello.run)
             self._send(identity, error)
             return False
@@ -217,7 +217,7 @@ class AgentService:
         text = "the training process itself reports it to this hub"
         error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
         if current.ships:
-            text = "it is being shipped already"
+            text = "it is already being shipped"
             error = ErrorMessage(code="busy", text=text, retry_ms=1000, run=run)
         self._send(identity, error)
         return True

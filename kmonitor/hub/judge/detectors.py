@@ -3,9 +3,9 @@
 | state | condition | may trigger |
 |---|---|---|
 | measuring | too few units, or the interval holds both growth and none | - |
-| rising | the 80 % interval of the change a unit is above 0, and it goes on; or each of the \
+| rising | the 80% interval of the change a unit is above 0, and it goes on; or each of the \
 last two units added traces, and memory | - |
-| steady | the 95 % interval excludes what would fill the room in ten times as long | - |
+| steady | the 95% interval excludes what would fill the room in ten times as long | - |
 | growing | each unit adds the same, or each of seven about the same; or five judgements in a row \
 found a trend; or memory rises and each of the last six units added traces or compiled code, or \
 each of the last eight about the same bytes | alert |

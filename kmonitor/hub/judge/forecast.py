@@ -226,7 +226,7 @@ def forecast_limit(values: Floats, limit: float) -> Forecast | None:
         limit: In the unit of the values.
 
     Source: Theil-Sen on the lower envelope (see `trend`); the interval is widened to hold the
-        slope of the later half and at least 25 % each way (35 % below 40 units), then the early
+        slope of the later half and at least 25% each way (35% below 40 units), then the early
         end is computed from the 95th percentile of the level and the late one from its median.
     """
     if len(values) < MIN_STRAIGHT_UNITS:

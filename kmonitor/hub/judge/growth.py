@@ -93,10 +93,10 @@ class Growth:
         first: Index of the first unit of the window, after the warm-up.
         last: Index of the last, in the values that were given.
         rise: From the first fifth of the envelope to the last, in the unit of the values.
-        slope: Change a unit with its 95 % interval; None for too few units.
+        slope: Change a unit with its 95% interval; None for too few units.
         p_of_no_rise: Mann-Kendall's, of the envelope.
         is_straight: Each unit adds the same: no other account than growth is left.
-        rising: Change a unit with its 80 % interval, where that is above 0; else None.
+        rising: Change a unit with its 80% interval, where that is above 0; else None.
     """
 
     why_not: WhyNot | None
@@ -214,7 +214,7 @@ _LATE_STEPS: Final = 3
 
 
 def _adds_the_same(window: _Window) -> bool:
-    """Whether each unit adds the same to within 5 %, or each of seven and more about the same."""
+    """Whether each unit adds the same to within 5%, or each of seven and more about the same."""
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
     middle = float(np.median(steps))
@@ -228,7 +228,7 @@ def _adds_the_same(window: _Window) -> bool:
 
 
 def _rising(values: Floats, floor: Floor) -> Slope | None:
-    """Change a unit with its 80 % interval where it is clearly above 0 and goes on; else None."""
+    """Change a unit with its 80% interval where it is clearly above 0 and goes on; else None."""
     window = values[max(1, window_start(len(values))) :]
     width = block_width(len(window))
     envelope = lower_envelope(window, width)

@@ -149,9 +149,9 @@ def _pressure_text(sample: Sample) -> str:
     memory = sample.memory_pressure_fraction or 0.0
     disk = sample.io_pressure_fraction or 0.0
     if memory >= _MUCH_MEMORY:
-        return f"; memory pressure: tasks wait for memory {100 * memory:.0f} % of the time"
+        return f"; memory pressure: tasks wait for memory {100 * memory:.0f}% of the time"
     if disk >= _MUCH_DISK:
-        return f"; tasks wait for the disk {100 * disk:.0f} % of the time"
+        return f"; tasks wait for the disk {100 * disk:.0f}% of the time"
     return ""
 
 

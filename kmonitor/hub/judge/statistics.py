@@ -174,7 +174,7 @@ _KEEPS_ON: Final = 0.9
 
 
 def are_about_even(steps: Floats) -> bool:
-    """Whether steps are all up, within 40 % of their middle, and the later ones no smaller.
+    """Whether steps are all up, within 40% of their middle, and the later ones no smaller.
 
     A warm-up, or a cache that is nearly full, adds less and less.
 

@@ -84,7 +84,7 @@ RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
     "verdict", "", "1 for a metric that is growing or suspected of leaking", "metric", "state"
 )
-FAULTS: Final = _of_run("faults", "", "Errors of kmonitor itself in the training process")
+FAULTS: Final = _of_run("faults", "", "Internal kmonitor errors in the training process")
 GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")
 
 EPOCH_LOG: Final = MetricDefinition(
@@ -105,7 +105,7 @@ LOGS_LEFT_OUT: Final = MetricDefinition(
 RECLAIMS: Final = MetricDefinition(
     "kmonitor_run_reclaims",
     "",
-    "Collects, reloads and restarts since the hub started",
+    "Collect, reload and restart actions since the hub started",
     _ACTIONS,
     (*RUN, "action", "result"),
     "counter",
@@ -113,7 +113,7 @@ RECLAIMS: Final = MetricDefinition(
 RECLAIMED: Final = MetricDefinition(
     "kmonitor_run_reclaimed_bytes",
     "By",
-    "Process memory freed by collects, reloads and restarts",
+    "Process memory freed by collect, reload and restart actions",
     _ACTIONS,
     RUN,
     "counter",

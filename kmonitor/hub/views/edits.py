@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-OF_ANOTHER: Final = "this run belongs to another hub of the team, and only that hub can change it"
+OF_ANOTHER: Final = (
+    "this run belongs to another of the team's hubs, and only that hub can change it"
+)
 
 
 class EditService:

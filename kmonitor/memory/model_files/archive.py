@@ -99,7 +99,7 @@ def size_of(path: Path) -> int:
         why = exc.strerror if isinstance(exc, OSError) else None
         raise damaged(path, why or str(exc)) from exc
     if stat.S_ISDIR(status.st_mode):
-        raise UserError(f"{path} is a folder.", "Give a .keras or .h5 file.")
+        raise UserError(f"{path} is a folder.", "Pass a .keras or .h5 file.")
     if not stat.S_ISREG(status.st_mode):
         raise UserError(f"{path} is a pipe, a socket or a device, not a regular file.")
     return status.st_size

@@ -115,15 +115,15 @@ def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[
         if config is None:
             raise UserError(
                 f"{path} contains only weights, not the architecture.",
-                "Give the architecture from model.to_json(): --config model.json",
+                "Pass the architecture from model.to_json(): --config model.json",
             )
         return *_split(read_json(_file(config))), config
-    raise UserError(f"{path} is not a known kind of model file.", f"Give {_KINDS}.")
+    raise UserError(f"{path} is not a known kind of model file.", f"Pass {_KINDS}.")
 
 
 def _file(path: Path) -> Path:
     if not path.exists():
-        raise UserError(f"File not found: {path}.", f"Give {_KINDS}.")
+        raise UserError(f"File not found: {path}.", f"Pass {_KINDS}.")
     size_of(path)
     return path.absolute()
 

@@ -17,8 +17,8 @@ Optimizer = Literal["whole", "without state", "lost"]
 _CHILD: Final = "from kmonitor_agent.describing.load_child import main; main()"
 
 REPEATS: Final = 5
-"""Processes for each way: one and the same load keeps up to 9 % more or less from one to the next,
-medians of five differ by some 2 %. Source: measured on a ResNet50 with Keras 3.15."""
+"""Processes for each way: one and the same load keeps up to 9% more or less from one to the next,
+medians of five differ by some 2%. Source: measured on a ResNet50 with Keras 3.15."""
 
 _CHUNK_BYTES: Final = 2**20
 

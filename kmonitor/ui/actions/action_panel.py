@@ -183,7 +183,7 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
         return tr("This run was read from a folder: actions cannot be sent to its process.")
     if run.is_elsewhere:
         return tr(
-            "This run belongs to another hub of the team: connect to its host to send actions."
+            "This run belongs to another of the team's hubs: connect to its host to send actions."
         )
     if not run.actions:
         return tr("This run accepts no actions: it was started with commands=False.")

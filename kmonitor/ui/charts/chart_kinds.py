@@ -255,7 +255,7 @@ def _titles() -> dict[str, str]:
         "zombies": tr("Zombies"),
         "shared_memory_bytes": tr("Shared memory"),
         "disk_used_bytes": tr("Disk space used"),
-        "temp_disk_used_bytes": tr("Temporary disk space used"),
+        "temp_disk_used_bytes": tr("Space used on the temp disk"),
         "major_faults": tr("Major page faults"),
         "memory_pressure_fraction": tr("Memory pressure"),
         "io_pressure_fraction": tr("I/O pressure"),

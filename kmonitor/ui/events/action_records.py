@@ -78,7 +78,7 @@ def _outcome_text(record: ActionRecord) -> str:
         "collect": tr("Collect failed {where}"),
         "reload": tr("Reload failed {where}"),
         "restart": tr("Restart failed {where}"),
-        "diagnose": tr("Diagnose failed {where}"),
+        "diagnose": tr("Diagnosis failed {where}"),
         "stop": tr("Stop failed {where}"),
         "pause": tr("Pause failed {where}"),
         "resume": tr("Resume failed {where}"),

@@ -331,12 +331,12 @@ def last_minute_text(minute: LastMinute) -> str:
 
 
 def last_minute_peak_text(minute: LastMinute) -> str:
-    """Like "Highest of 43 samples: 7.9 GiB, 99 % of it"."""
+    """Like "Highest of 43 samples: 7.9 GiB, 99% of it"."""
     highest = max(minute.values)
     text = tr("Highest of {n} samples: {amount}").format(
         n=count_text(len(minute.values)), amount=bytes_text(highest)
     )
-    return f"{text} ({100 * highest / minute.of_bytes:.0f} %)" if minute.of_bytes else text
+    return f"{text} ({100 * highest / minute.of_bytes:.0f}%)" if minute.of_bytes else text
 
 
 _SPARKLINE_WIDTH: Final = 48

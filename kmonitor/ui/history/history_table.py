@@ -79,10 +79,10 @@ def history_heads() -> tuple[HistoryHead, ...]:
         for metric in SHOWN_METRICS
     ]
     return (
-        HistoryHead("name", tr("Run"), tr("Name; pinned runs have a pin")),
+        HistoryHead("name", tr("Run"), tr("Name; pinned runs are marked with a pin")),
         HistoryHead("state", tr("State"), tr("Current or final state")),
         HistoryHead("verdicts", tr("Verdicts"), tr("Metrics that are growing"), starts_high=True),
-        HistoryHead("host", tr("Host"), tr("Host that it runs or ran on")),
+        HistoryHead("host", tr("Host"), tr("Host the run is or was running on")),
         HistoryHead(
             "started", tr("Started"), tr("In the time zone of this machine"), starts_high=True
         ),
@@ -92,7 +92,10 @@ def history_heads() -> tuple[HistoryHead, ...]:
         ),
         *sizes,
         replace(
-            number, key="stored", title=tr("Stored"), tooltip=tr("Approximate size in the hub")
+            number,
+            key="stored",
+            title=tr("Stored size"),
+            tooltip=tr("Approximate size in the hub"),
         ),
         HistoryHead("note", tr("Note"), tr("Note about the run")),
     )

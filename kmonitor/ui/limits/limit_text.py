@@ -91,12 +91,12 @@ def round_amount(metric: LimitMetric, value: float) -> str:
 
 
 def limit_action_name(action: LimitAction) -> str:
-    """Action at a limit, in one word."""
+    """A limit's action, in one word."""
     return tr(_ACTIONS[action])
 
 
 def limit_action_text(action: LimitAction) -> str:
-    """Action at a limit, as a choice: "Collect: release what is retained"."""
+    """A limit's action, as a choice: "Collect: release what is retained"."""
     texts: dict[LimitAction, str] = {
         "notify": tr("Notify only"),
         "save": tr("Save a checkpoint"),
@@ -110,14 +110,14 @@ def limit_action_text(action: LimitAction) -> str:
 
 
 def threshold_text(limit: LimitSpec) -> str:
-    """A limit's threshold: "12 GiB" or "80 %"."""
+    """A limit's threshold: "12 GiB" or "80%"."""
     if limit.fraction is not None:
         return percent_text(limit.fraction)
     return round_amount(limit.metric, limit.value or 0.0)
 
 
 def limit_summary(limit: LimitSpec) -> str:
-    """A limit: "RAM 80 %, reload"."""
+    """A limit: "RAM 80%, reload"."""
     return (
         f"{metric_name(limit.metric)} {threshold_text(limit)}, {limit_action_name(limit.action)}"
     )

@@ -85,7 +85,7 @@ def value_axis(
 ) -> Axis:
     """The vertical axis for values and a limit.
 
-    It starts at 0 unless the values move only in the upper part (from 60 % on): then it starts
+    It starts at 0 unless the values move only in the upper part (from 60% on): then it starts
     below them, or their movement would not be seen. Its end is rounded, so that it rests while
     the values creep.
 

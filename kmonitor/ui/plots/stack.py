@@ -33,7 +33,7 @@ class LegendLabel:
 
     Attributes:
         layer: Whose.
-        text: "waiting for input 61 %".
+        text: "waiting for input 61%".
         left: Of its swatch, pixels.
         row: From above, from 0.
     """

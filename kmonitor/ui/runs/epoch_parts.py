@@ -69,13 +69,13 @@ def part_rows(parts: EpochParts) -> list[PartRow]:
 
 
 def parts_text(parts: EpochParts) -> str:
-    """The parts in one line, the largest first: "waiting for input 92 %, compute 7 %"."""
+    """The parts in one line, the largest first: "waiting for input 92%, compute 7%"."""
     rows = sorted(part_rows(parts), key=lambda row: row.part, reverse=True)
     return ", ".join(f"{row.title} {percent_text(row.part)}" for row in rows)
 
 
 def share_texts(seconds: Mapping[str, float]) -> list[str]:
-    """Parts of an epoch with their shares, the largest first: "waiting for input 92 %".
+    """Parts of an epoch with their shares, the largest first: "waiting for input 92%".
 
     Args:
         seconds: What each part took, by name; those that took nothing are not in it.

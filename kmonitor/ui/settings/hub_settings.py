@@ -112,13 +112,13 @@ class HubSettingsStore:
         """The stored history."""
         hub = self.hub
         if hub is None:
-            text = tr("The hub of this machine is not running; the settings apply once it starts.")
+            text = tr("This machine's hub is not running; the settings will apply once it starts.")
             return StorageState(text, "")
         text = tr("The history has {n} events and uses {size} on disk.").format(
             n=count_text(hub.rows), size=bytes_text(hub.database_bytes)
         )
         if hub.runs_removed:
-            gone = tr("{n} runs were removed by these limits since the hub started.")
+            gone = tr("{n} runs have been removed by these limits since the hub started.")
             text = f"{text} {gone.format(n=count_text(hub.runs_removed))}"
         fixed = ""
         if hub.retention_is_fixed:

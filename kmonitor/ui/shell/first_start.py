@@ -43,7 +43,7 @@ def first_start_state(
     title = tr("Waiting for the first run") if is_live else tr("Starting the hub\u2026")
     text = tr(
         "Add the callback to your training script on this machine. The run appears here"
-        " automatically, whether you start kmonitor or the training first."
+        " automatically, whether you start kmonitor or your script first."
     )
     note = ""
     if is_demo_starting:

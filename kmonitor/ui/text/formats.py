@@ -2,7 +2,7 @@
 
 The window's only place for it; trainings print by `kmonitor_agent.wire.text`. Numbers are grouped,
 and parted from their unit, by a narrow no-break space (U+202F); `with_plain_spaces` turns it into
-an ordinary one for terminals and files.
+an ordinary one for terminals and files. The percent sign follows its number directly.
 """
 
 import math
@@ -160,8 +160,8 @@ def count_change_text(before: float, after: float) -> str:
 
 
 def percent_text(fraction: float) -> str:
-    """A part, 0..1, as "64 %"; of a change, "\u221222 %"."""
-    return f"{fraction * 100:.0f}{NARROW_SPACE}%".replace("-", "\u2212")
+    """A part, 0..1, as "64%"; of a change, "\u221222%"."""
+    return f"{fraction * 100:.0f}%".replace("-", "\u2212")
 
 
 _BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"

@@ -95,7 +95,7 @@ _MAP_FORMS: Final = (
     later("no weights"),
     # Advice.
     later("{policy} instead of {other}, on a GPU"),
-    later("{name} instead of {other}; it trains differently"),
+    later("{name} instead of {other}; this changes how the model trains"),
     later("batch size {half} instead of {whole}; this changes how the model trains"),
     later(
         "batch size {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
@@ -121,8 +121,8 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s within an epoch; the longest pause before that was {longest} s"),
     later("no step for {n} s between epochs; the longest pause before that was {longest} s"),
     later("no step for {n} s after a fit; the longest pause before that was {longest} s"),
-    later("{stall}; memory pressure: tasks wait for memory {n} % of the time"),
-    later("{stall}; tasks wait for the disk {n} % of the time"),
+    later("{stall}; memory pressure: tasks wait for memory {n}% of the time"),
+    later("{stall}; tasks wait for the disk {n}% of the time"),
     later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(
@@ -230,8 +230,8 @@ _FORMS: Final = (
     later("functions"),
     later("limit {metric} {amount}"),
     later(
-        "{limit} is above the {amount} that this run can get here, so it may fail before it"
-        " reaches the limit. Set a lower one, or a percentage."
+        "{limit} is above the {amount} available to this run here, so the run may fail before it"
+        " reaches the limit. Set a lower limit, or a percentage."
     ),
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
@@ -382,10 +382,10 @@ _FORMS: Final = (
     later("kmonitor was not found on {host}. Tried: {what}"),
     later(
         "Install it there from a clone: {line}   If it is in an environment that is not"
-        " activated at login, give its path: {command}"
+        " activated at login, pass its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for the version on this machine."),
-    later("The kmonitor on {host} is too old for the version on this machine."),
+    later("The kmonitor installation on {host} is too old for the version on this machine."),
     later("Install this version there from a clone: {line}"),
     later("kmonitor {version} on {host} is too new for the version on this machine."),
     later("Install that version here."),
@@ -408,8 +408,8 @@ _FORMS: Final = (
     later("The command is empty."),
     later("The program was not found: {name}"),
     later(
-        'The command runs without a shell, which "{word}" needs.'
-        " Use: sh -c '...', or put it into a script."
+        '"{word}" needs a shell, but the command runs without one.'
+        " Use: sh -c '...', or put the command in a script."
     ),
     later("The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH."),
     later("The alert command cannot be run: {why}."),

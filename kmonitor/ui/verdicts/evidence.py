@@ -113,7 +113,7 @@ def evidence_state(
 
 def loop_guide_slug() -> str:
     """The section of the guide's page of folds about loops, as links name it."""
-    return heading_slug(tr("A loop of models in one process"))
+    return heading_slug(tr("Models trained in a loop in one process"))
 
 
 def suspicion_text(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:

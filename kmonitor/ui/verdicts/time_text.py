@@ -52,7 +52,7 @@ def time_cause_text(verdict: Verdict) -> str:
         return _part_text(verdict)
     texts = {
         "throttled": tr("its cgroup is being throttled more and more"),
-        "clock": tr("the CPU clock is slower"),
+        "clock": tr("the CPU is running at a lower clock speed"),
         "garbage": tr("garbage collections are taking longer, with more and more objects"),
     }
     return texts.get(verdict.cause, "")

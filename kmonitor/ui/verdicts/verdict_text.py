@@ -79,9 +79,7 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
         "measuring": tr("measuring"),
         "rising": tr("rising"),
         "steady": tr("steady"),
-        "slowing": tr("slower, but levelling off")
-        if is_time
-        else tr("growing, but levelling off"),
+        "slowing": tr("slower, but leveling off") if is_time else tr("growing, but leveling off"),
         "cleared": tr("no longer slowing down") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
@@ -229,8 +227,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "memory allocated with malloc, by arrays or native code; nothing in the script was"
-            " found that keeps it"
+            "memory allocated with malloc, by arrays or native code; nothing found in the"
+            " script retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
@@ -406,7 +404,7 @@ def slope_text(verdict: Verdict) -> str:
     unit = METRIC_UNITS[verdict.metric]
     rate = rate_text(verdict.slope, unit, unit_name(verdict))
     low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
-    text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
+    text = tr("{rate} (95% interval {low} to {high})").format(rate=rate, low=low, high=high)
     if verdict.metric in COUNTED_METRICS:  # a count has no interval, but a least and a most
         text = (
             rate
@@ -430,7 +428,7 @@ def no_growth_reason(verdict: Verdict) -> str:
         "no_trend": tr("there is no lasting trend"),
         "steps": tr("it rises in a few jumps, as buffers do"),
         "slowing": tr("its growth is slowing down"),
-        "bending": tr("its growth is levelling off, like a cache"),
+        "bending": tr("its growth is leveling off, like a cache"),
         "stopped": tr("it rose earlier, but not recently"),
     }
     return texts.get(verdict.why_not, "")
@@ -504,7 +502,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("train each model in a process of its own: kmonitor_agent.run_folds()")
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
-        "build_once": VerdictAdvice(tr("build model and optimizer once, outside the loop")),
+        "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
         "float_of_loss": VerdictAdvice(
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),

@@ -59,7 +59,7 @@ class SessionStarted(Event, frozen=True, tag="session"):
         study: Id of the study of `run_folds` that this belongs to; empty when to none.
         fold: Which fold, from 0; None: it runs the study, or is of none.
         folds: How many folds the study has; 0 likewise.
-        attempt: Which try of the fold, from 1; 0 likewise.
+        attempt: Which attempt at the fold, from 1; 0 likewise.
     """
 
     session: Id
@@ -210,7 +210,7 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         count: Steps measured; the first after a trace and the epoch's end are left out.
         mean_s: Mean.
-        p50_s: Median, from a histogram with buckets about 2 % wide. It and the three that follow
+        p50_s: Median, from a histogram with buckets about 2% wide. It and the three that follow
             are None where the device was behind: begins are then handing over, not computing.
         p95_s: 95th percentile, likewise.
         p99_s: 99th percentile, likewise.

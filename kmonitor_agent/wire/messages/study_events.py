@@ -22,7 +22,7 @@ from kmonitor_agent.wire.messages.lifecycle_events import Event
 FoldCause = Literal[
     "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"
 ]
-"""How a try of a fold ended. "interrupted": with the study, which may go on with it."""
+"""How an attempt at a fold ended. "interrupted": with the study, which may go on with it."""
 
 TrialOutcome = Literal["", "pruned", "too_large", "failed"]
 """What a trial of a search that finished came to, where that is no value."""
@@ -43,7 +43,7 @@ class StudyTally(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         failed: Of those, the ones whose function raised.
         killed: Of those, the ones that were ended: memory, time, a hang, a signal.
         running: Folds that run now.
-        retried: Folds that needed more than one try.
+        retried: Folds that needed more than one attempt.
         out_of_memory: Of the killed, the ones that memory ended.
         pruned: Of the finished, the trials that their search's pruner ended.
         too_large: Of the finished, the trials whose models would not fit, and were not trained.
@@ -68,7 +68,7 @@ class StudyStarted(Event, frozen=True, tag="study"):
         folds: How many there are.
         at_once: How many run at the same time.
         retries: How often a fold that was killed is tried again.
-        timeout_s: How long a try may take, as given; None: it is learned.
+        timeout_s: How long an attempt may take, as given; None: it is learned.
         memory_bytes: What a fold's processes may hold together; None: only the host bounds it.
         directory: The study's folder.
         tally: How far it is.
@@ -85,14 +85,14 @@ class StudyStarted(Event, frozen=True, tag="study"):
 
 
 class FoldStarted(Event, frozen=True, tag="fold_start"):
-    """A try of a fold began.
+    """An attempt at a fold began.
 
     Attributes:
         fold: Index, from 0.
-        attempt: Which try, from 1.
+        attempt: Which attempt, from 1.
         started_wall_s: When, UTC epoch seconds.
         device: The GPU that it is pinned to; empty without.
-        resumed: It goes on where the try before was killed.
+        resumed: It goes on where the attempt before was killed.
         tally: Of the study, with this.
     """
 
@@ -109,7 +109,7 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
 
     Attributes:
         fold: Index.
-        attempt: Which try.
+        attempt: Which attempt.
         seconds: How long it has run.
         held_bytes: By all its processes, what they share once, pages of files left out.
         share: Part of its work that is done; None: not known.
@@ -127,11 +127,11 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
 
 
 class FoldEnded(Event, frozen=True, tag="fold_end"):
-    """A try of a fold ended; sent again for what ended before a study goes on.
+    """An attempt at a fold ended; sent again for what ended before a study goes on.
 
     Attributes:
         fold: Index.
-        attempt: Which try.
+        attempt: Which attempt.
         cause: How.
         again: The fold will be tried once more.
         why: In words; empty for an exception's message when private.
@@ -142,7 +142,7 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
         growth_bytes: Of what they held, from begin to end.
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to; empty without.
-        resumed: It had gone on where the try before was killed.
+        resumed: It had gone on where the attempt before was killed.
         started_wall_s: When it began, UTC epoch seconds.
         noun: What a fold of this study is for people.
         outcome: What one that finished came to, where that is no value; empty: a value.

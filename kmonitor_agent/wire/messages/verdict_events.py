@@ -61,7 +61,7 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
             "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
             "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
-        low: Lower end of the 95 % interval.
+        low: Lower end of the 95% interval.
         high: Upper end.
         name: Whose: a function, a line of the script, or the place that keeps; empty: all.
     """
@@ -159,7 +159,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         to_s: Run time at which it ends.
         window: Units in it; of steps and calls those from its first to its last.
         slope: Change of the lower envelope a unit, in the metric's unit; None before a window.
-        slope_low: Lower end of its 95 % interval.
+        slope_low: Lower end of its 95% interval.
         slope_high: Upper end.
         rise: From the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",

@@ -136,7 +136,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         study: Id of the study that it is a fold of, or its own id when it is the study; or empty.
         fold: Which fold, from 0; None: it is the study itself, or of none.
         folds: How many folds the study has; 0: it is of none.
-        attempt: Which try of the fold, from 1.
+        attempt: Which attempt at the fold, from 1.
         tally: Of a study: how far its folds are; None: it is none, or has not reported yet.
         stalled_wall_s: While it trains, and makes no step for longer than it ever did at such a
             place: when it made the last one, UTC; else None.

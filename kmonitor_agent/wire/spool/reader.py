@@ -182,7 +182,7 @@ class SpoolReader:
             position.seq = record.seq
         position.offset = begin + segment.good_bytes
         if position.offset < status.st_size and may_change and not is_last:
-            self.why_waiting = f"{path.name} has not arrived completely yet"
+            self.why_waiting = f"{path.name} has not been fully received yet"
 
 
 def spools_below(

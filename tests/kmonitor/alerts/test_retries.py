@@ -163,7 +163,7 @@ def test_a_hub_sends_what_failed_again_once_its_time_has_come_and_the_next_hub_t
     wait_until(lambda: hub.step(()) or hub.trouble, what="the first try failed")
     hub.step(())
 
-    assert "the network is down; they are sent again within minutes" in hub.trouble
+    assert "the network is down; they will be retried within a few minutes" in hub.trouble
     assert hub.is_needed
     assert len(inbox.read_text().splitlines()) == 1
 

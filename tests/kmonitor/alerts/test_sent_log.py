@@ -69,11 +69,11 @@ def test_a_list_that_cannot_be_written_stops_no_alert(
     sender = AlertSender(lambda _why, _retry: None, SentAlertLog(tmp_path / "file"))
 
     assert list(sender.hand_over(Delivery(FACTS, command="true"))) == []
-    assert "is not listed" in caplog.text
+    assert "could not be recorded" in caplog.text
 
 
 def test_sent_alerts_are_listed_in_the_terminal(folders: Folders):
-    assert "No alert was sent yet" in kmonitor("alerts", "sent").out
+    assert "No alerts have been sent yet" in kmonitor("alerts", "sent").out
     save_alert_settings(folders.settings, AlertSettings(command="false"))
     assert kmonitor("alerts", "test").status == 1
     SentAlertLog(folders.database).add(SentAlert(1.7e9, "webhook", FACTS))
@@ -83,7 +83,7 @@ def test_sent_alerts_are_listed_in_the_terminal(folders: Folders):
     newest, sent, test = kmonitor("alerts", "sent", "--json").json
 
     assert "limit:ram" in listed
-    assert "failed: not reached. Next try at " in listed
+    assert "failed: not reached. Next attempt at " in listed
     assert (newest["why"], newest["target"]) == ("not reached.", "webhook")
     assert (sent["why"], sent["again_wall_s"], sent["text"]) == ("", None, FACTS["text"])
     assert "status 1" in test["why"]

@@ -58,7 +58,7 @@ def test_no_limit_at_all_is_refused():
         (["ram=8G"], "RAM at most 8 GiB, notify"),
         (["ram=8GB:reload"], "RAM at most 7.5 GiB, reload"),
         (["vram=1.5 GiB", "graph=off"], "VRAM at most 1.5 GiB, notify; no limit on graph size"),
-        (["ram=80%:stop", "ram=70%"], "RAM at most 80 %, stop; RAM at most 70 %, notify"),
+        (["ram=80%:stop", "ram=70%"], "RAM at most 80%, stop; RAM at most 70%, notify"),
         (["step_time=250ms"], "Step time at most 250 ms, notify"),
     ],
 )

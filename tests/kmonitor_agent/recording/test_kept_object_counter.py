@@ -165,7 +165,7 @@ def test_a_count_that_would_cost_more_than_a_hundredth_is_left_out_and_said_once
 
     (refused,) = process.counts
     assert refused.kept == []
-    assert "1 %" in refused.why
+    assert "1%" in refused.why
 
 
 def test_short_epochs_are_counted_together():

@@ -116,7 +116,7 @@ def test_a_limit_above_what_there_is_is_reported_once_it_is_known(kept: Kept):
         kept.keeper.observe("open_files", BoundedReading(12.0, 1024.0))
 
     (text,) = _too_large(kept)
-    assert text.startswith("limit ram 500 GiB is above the 31.2 GiB that this run can get here")
+    assert text.startswith("limit ram 500 GiB is above the 31.2 GiB available to this run here")
 
 
 def test_a_limit_above_what_there_is_is_reported_when_it_is_set(kept: Kept):

@@ -1,4 +1,4 @@
-"""Cached data sets take 40 % more in TF 2.1 than in 2.0.
+"""Cached data sets take 40% more in TF 2.1 than in 2.0.
 
 Taken over: images through map and cache(), fit. Changed: 1500 images of 64 x 64, 70 MB.
 """

@@ -179,7 +179,7 @@ class AlertController(QObject):
 
     @Slot(str, object)
     def _on_self_failed(self, text: str, retry: Retry | None) -> None:
-        _log.warning("%s%s", text, " It is sent again within minutes." if retry else "")
+        _log.warning("%s%s", text, " It will be retried within a few minutes." if retry else "")
         if retry is not None:
             self._retries.append(retry)
         if self._dialog is not None:

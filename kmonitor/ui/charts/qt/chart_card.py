@@ -321,7 +321,7 @@ class ChartCard(QFrame):
         metrics = self._limit.fontMetrics()
         shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
         self._limit.setText(shown)
-        what = self.tr("Choose the action at this limit")
+        what = self.tr("Choose what happens when this limit is exceeded")
         self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
 
     def _fit_to_width(self, *, is_first: bool = False) -> None:

@@ -65,7 +65,7 @@ class RecordsPanel(QFrame):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._tabs.rename(self._titles(), self.tr("Below the charts"))
+        self._tabs.rename(self._titles(), self.tr("Events and reclaims"))
         self._tabs.explain(_EVENTS, self.tr("All events (Ctrl+1)"))
         self._tabs.explain(
             _RECLAIMS, self.tr("Memory freed by each save, collect, reload and restart (Ctrl+2)")

@@ -274,7 +274,7 @@ class NoteDialog(QDialog):
     def _on_field_changed(self) -> None:
         n = len(self._field.toPlainText().strip())
         is_long = n > MAX_NOTE
-        text = self.tr("{n} of at most {most} characters")
+        text = self.tr("{n} of {most} characters")
         self._length.setText(text.format(n=count_text(n), most=count_text(MAX_NOTE)))
         self._length.setVisible(n > MAX_NOTE // 2)
         set_tone(self._length, "crit" if is_long else "")

@@ -110,7 +110,7 @@ class RunHistoryPanel(QFrame):
         self._search.setAccessibleName(self.tr("Find runs"))
         self._search.setToolTip(
             self.tr(
-                "Search name, host, model, note, job, id, or a date such as 2026-11-22 (Ctrl+F)"
+                "Search by name, host, model, note, job, ID or a date such as 2026-11-22 (Ctrl+F)"
             )
         )
         for part in self._search.findChildren(QToolButton):

@@ -1,4 +1,4 @@
-"""Part of the right panel about the action at a limit, and the menu of choices for it."""
+"""Part of the right panel about the action of limits, and the menu of choices for it."""
 
 from collections.abc import Sequence
 
@@ -35,10 +35,10 @@ class LimitActionsPanel(QWidget):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._heading.setText(self.tr("ACTION AT LIMIT"))
+        self._heading.setText(self.tr("LIMIT ACTION"))
         self._choose.setText(self.tr("Change"))
-        self._choose.setToolTip(self.tr("Choose the action at a limit"))
-        self._choose.setAccessibleName(self.tr("Action at a limit"))
+        self._choose.setToolTip(self.tr("Choose what happens when a limit is exceeded"))
+        self._choose.setAccessibleName(self.tr("Action when a limit is exceeded"))
         if self._actions_state is None:
             self._switch.setText(self.tr("Reload automatically"))
             self._switch.setAccessibleName(self._switch.text())

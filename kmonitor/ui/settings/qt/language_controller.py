@@ -103,7 +103,7 @@ class LanguageController(QObject):
                 self._app.installTranslator(translator)
                 self._translators.append(translator)
             else:
-                _log.warning("the language file %s is missing in %r", name, folder)
+                _log.warning("the language file %s is missing from %r", name, folder)
 
 
 def _translate(text: str) -> str:

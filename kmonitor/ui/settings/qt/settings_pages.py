@@ -189,7 +189,7 @@ class GeneralPage(QWidget):
             choice.rename(titles, title)
         self._units_row.explain(
             self.tr(
-                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the"
+                "1 GiB is 1,073,741,824 bytes, 1 GB is 1,000,000,000. Applies to the window; the"
                 " command line and the training callback always use MiB and GiB."
             )
         )
@@ -199,8 +199,8 @@ class GeneralPage(QWidget):
         self._alerts_row.call(self.tr("Alerts and limits"))
         self._alerts_row.explain(
             self.tr(
-                "Choose which events notify you. The action at a limit is chosen per run beside"
-                " the charts, and is kept for the next run."
+                "Choose which events notify you. What happens when a limit is exceeded is set"
+                " per run, beside the charts, and carries over to the next run."
             )
         )
 
@@ -274,8 +274,8 @@ class HistoryPage(QWidget):
         self._size.setAccessibleName(self.tr("Size of the history"))
         for field in (self._days, self._size):
             field.setPlaceholderText(self.tr("all"))
-        self._days.setToolTip(self.tr("Number of days; empty keeps all runs"))
-        self._size.setToolTip(self.tr("For example 20 GiB; empty means no limit"))
+        self._days.setToolTip(self.tr("Number of days; leave empty to keep all runs"))
+        self._size.setToolTip(self.tr("For example 20 GiB; leave empty for no limit"))
         self._notes.setText(
             self.tr(
                 "Pinned and live runs are always kept, and so are checkpoints. Changes take"

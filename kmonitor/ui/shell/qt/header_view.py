@@ -427,7 +427,7 @@ class HeaderPanel(QFrame):
         self._add_languages(menu)
         menu.addSeparator()
         settings = menu.addAction(self.tr("Settings\u2026"), key_sequence("settings"))
-        settings.setToolTip(self.tr("Theme, language, sizes, history, hosts, keys (Ctrl+,)"))
+        settings.setToolTip(self.tr("Theme, language, units, history, hosts, keys (Ctrl+,)"))
         settings.setData(_SETTINGS)
         alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
         alerts.setToolTip(self.tr("Configure alerts (Ctrl+L)"))

@@ -102,9 +102,9 @@ def test_a_comparison_is_a_table_markdown_or_json(
     found = json.loads(capsys.readouterr().out)
 
     row = next(line for line in table.splitlines() if line.startswith("ram"))
-    assert " ".join(row.split()) == "ram RAM, peak 500 MiB 550 MiB +50.0 MiB +10 %"
+    assert " ".join(row.split()) == "ram RAM, peak 500 MiB 550 MiB +50.0 MiB +10%"
     assert markdown[0] == "| Measure | a.json | b.json | Change | |"
-    assert "| RAM, peak | 500 MiB | 550 MiB | +50.0 MiB | +10 % |" in markdown
+    assert "| RAM, peak | 500 MiB | 550 MiB | +50.0 MiB | +10% |" in markdown
     assert markdown[-1] == "- `ram>+5%` fails"
     assert found["measures"]["ram"]["fraction"] == pytest.approx(0.1)
     assert found["conditions"] == [{"condition": "ram>+5%", "fails": True}]

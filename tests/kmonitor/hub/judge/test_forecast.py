@@ -9,7 +9,7 @@ from kmonitor.hub.judge.forecast import (
 
 
 def test_exact_line_worked_by_hand():
-    """10 a unit, 390 at last, limit 590: 20 units; least band 25 % at 34 units: 35 %.
+    """10 a unit, 390 at last, limit 590: 20 units; least band 25% at 34 units: 35%.
 
     High slope 13.5: 14.81 units; low slope 6.5: 30.77.
     """
@@ -22,7 +22,7 @@ def test_exact_line_worked_by_hand():
 
 
 def test_longer_series_are_known_better():
-    """At 60 units 51 are judged: 25 %; 16 and 26.67 units."""
+    """At 60 units 51 are judged: 25%; 16 and 26.67 units."""
     forecast = forecast_limit(10.0 * np.arange(60.0), 790.0)
 
     assert forecast is not None

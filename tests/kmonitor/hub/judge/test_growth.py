@@ -78,7 +78,7 @@ def test_growth_has_stopped_when_the_last_units_add_less_than_a_third():
 
 
 def test_warm_up_is_left_out():
-    """15 % of the units, at least 3 and at most 15; and never more than the last 200."""
+    """15% of the units, at least 3 and at most 15; and never more than the last 200."""
     assert [window_start(n) for n in (10, 20, 21, 60, 200, 300)] == [3, 3, 4, 9, 15, 100]
 
 

@@ -183,8 +183,8 @@ def test_folds_are_left_to_their_study(parts: HubParts, run: RunRecord):
 @pytest.mark.parametrize(
     ("memory", "disk", "words"),
     [
-        (0.45, 0.9, f"{WORDS}; memory pressure: tasks wait for memory 45 % of the time"),
-        (0.0, 0.9, f"{WORDS}; tasks wait for the disk 90 % of the time"),
+        (0.45, 0.9, f"{WORDS}; memory pressure: tasks wait for memory 45% of the time"),
+        (0.0, 0.9, f"{WORDS}; tasks wait for the disk 90% of the time"),
         (0.1, 0.2, WORDS),
     ],
 )

@@ -323,7 +323,7 @@ def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
     (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
     assert last.state == "steady"
     assert verdict_headline(last).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
-        "steady: waiting for input takes 84 % of the last 5 epochs"
+        "steady: waiting for input takes 84% of the last 5 epochs"
     )
     assert last.advice == ["prefetch"]
 

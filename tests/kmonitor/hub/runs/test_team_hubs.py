@@ -82,7 +82,7 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     )
 
     assert isinstance(told, ErrorMessage)
-    assert "another hub" in told.text
+    assert "another of the team's hubs" in told.text
     assert [record.run for record in registry.changed_since(0)[0]] == [theirs.run]
     assert registry.get(theirs.run) is None
     assert registry.live() == list(registry.all()) == []
@@ -217,7 +217,7 @@ def test_a_window_at_one_hub_sees_the_runs_of_both(two_hubs: list[LiveHub]):
 
 def refuses_to_delete(client: HubClient, run: str) -> None:
     """A run of another hub stays."""
-    with pytest.raises(HubRefused, match="another hub"):
+    with pytest.raises(HubRefused, match="another of the team's hubs"):
         client.edit(run, delete=True)
 
 

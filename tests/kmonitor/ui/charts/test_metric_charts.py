@@ -354,5 +354,5 @@ def test_readings_of_a_gpu_have_their_unit_and_their_range():
     board.answer()
 
     card = board.card("device_utilisation_fraction")
-    assert with_plain_spaces(card.value) == "60 %"
-    assert with_plain_spaces(card.rate.text) == "50 % to 90 %"
+    assert with_plain_spaces(card.value) == "60%"
+    assert with_plain_spaces(card.rate.text) == "50% to 90%"

@@ -17,7 +17,7 @@ SOURCE = "process: /proc/self/status RssAnon + RssShmem + VmSwap"
         (
             MetricReading(value=2 * GIB, of=8 * GIB, source=SOURCE),
             ["6.0 GiB still available"],
-            "25 %",
+            "25%",
         ),
         (
             MetricReading(value=2 * GIB, of=8 * GIB, source=SOURCE, file_bytes=1.6 * GIB),
@@ -25,7 +25,7 @@ SOURCE = "process: /proc/self/status RssAnon + RssShmem + VmSwap"
                 "plus 1.6 GiB of file-backed pages, which the kernel can reclaim",
                 "6.0 GiB still available",
             ],
-            "25 %",
+            "25%",
         ),
     ],
     ids=["alone", "files"],

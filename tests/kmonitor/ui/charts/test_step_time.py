@@ -133,7 +133,7 @@ def test_card_says_where_the_last_epoch_spent_its_time():
     charts.tell(EpochEnded(t_s=20.0, fit=1, epoch=1, seconds=10, parts=parts))
 
     assert charts.hint() == (
-        "last epoch: compute 52 % \u00b7 waiting for input 32 % \u00b7 callbacks 9 %"
+        "last epoch: compute 52% \u00b7 waiting for input 32% \u00b7 callbacks 9%"
     )
 
 

@@ -95,9 +95,9 @@ def test_crosshair_has_seconds_and_percent_the_longest_first():
 
     assert with_plain_spaces(card.title) == "epoch 4 \u00b7 16.0 s"
     assert [(row.label, with_plain_spaces(row.text)) for row in card.lines] == [
-        ("callbacks", "8.00 s \u00b7 50 %"),
-        ("compute", "6.00 s \u00b7 38 %"),
-        ("waiting for input", "2.00 s \u00b7 12 %"),
+        ("callbacks", "8.00 s \u00b7 50%"),
+        ("compute", "6.00 s \u00b7 38%"),
+        ("waiting for input", "2.00 s \u00b7 12%"),
     ]
     beside = board.metrics.crosshair(KIND, SETUP, 4.5, is_shown=True, width_px=400)
     assert beside.title == "no data"
@@ -111,7 +111,7 @@ def test_card_says_the_last_epoch():
     assert with_plain_spaces(card.value) == "20.0 s"
     assert card.note == "last epoch"
     assert with_plain_spaces(card.description) == (
-        "Where the time goes, 20.0 s, callbacks 60 %, compute 30 %, waiting for input 10 %"
+        "Where the time goes, 20.0 s, callbacks 60%, compute 30%, waiting for input 10%"
     )
 
 

@@ -280,7 +280,7 @@ def test_the_table_says_what_differs():
     assert texts(rows["RAM, peak"])[1] == "9.0 GiB"
     assert texts(rows["RAM, slope"])[0] == NOT_KNOWN
     assert texts(rows["RAM, slope"])[1].endswith("/ epoch")
-    assert "95 % interval" in with_plain_spaces(rows["RAM, slope"].cells[1].tooltip)
+    assert "95% interval" in with_plain_spaces(rows["RAM, slope"].cells[1].tooltip)
     assert texts(rows["RAM, verdict"]) == [NOT_KNOWN, "leak suspected"]
     assert rows["RAM, verdict"].cells[1].tone == "crit"
     assert texts(rows["VRAM, last"]) == ["50.7 GiB", NOT_KNOWN]

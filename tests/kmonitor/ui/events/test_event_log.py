@@ -362,7 +362,7 @@ def test_crossings_say_what_follows():
 def test_limits_and_faults_are_told():
     limits = [limit(), LimitSpec(metric="vram", fraction=0.8, action="notify")]
     assert text_of(messages_events.LimitsInForce(t_s=1.0, limits=limits)) == (
-        "Active limits: RAM 128 GiB, reload, VRAM 80 %, notify"
+        "Active limits: RAM 128 GiB, reload, VRAM 80%, notify"
     )
     fault = messages_events.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
     assert text_of(fault).startswith("Internal kmonitor error in probe, 2 so far: OSError: x.")

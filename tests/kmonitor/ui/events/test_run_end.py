@@ -45,7 +45,7 @@ def test_the_last_minute_is_told_with_its_rate_and_the_limit_of_the_group():
         "RAM in the last 60.0 s: 2.5 GiB to 5.5 GiB, +51.2 MiB / s; cgroup limit 8.0 GiB"
     )
     assert (
-        with_plain_spaces(last_minute_peak_text(minute)) == "Highest of 61 samples: 5.5 GiB (69 %)"
+        with_plain_spaces(last_minute_peak_text(minute)) == "Highest of 61 samples: 5.5 GiB (69%)"
     )
 
 

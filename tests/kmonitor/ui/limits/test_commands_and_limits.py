@@ -83,7 +83,7 @@ def test_an_action_without_a_neighbour_is_as_wide_as_the_others(desks: Desks):
 def test_nothing_is_asked_of_a_run_that_is_only_looked_at_and_it_is_said_why(desks: Desks):
     for run, why in (
         (made_up_run(actions=[], is_shipped=True), "read from a folder"),
-        (made_up_run(actions=[], is_elsewhere=True), "another hub of the team"),
+        (made_up_run(actions=[], is_elsewhere=True), "another of the team's hubs"),
         (made_up_run(actions=[]), "commands=False"),
     ):
         assert why in desks.panel(run).why_not
@@ -224,7 +224,7 @@ def test_parts_of_something_unknown_are_not_drawn(desks: Desks):
     assert line.value == 96 * GIB
     assert desks.limits.line(unknown, "ram") is None
     assert threshold_value(part, None) is None
-    assert with_plain_spaces(limit_summary(part)) == "RAM 50 %, reload"
+    assert with_plain_spaces(limit_summary(part)) == "RAM 50%, reload"
     assert "tells you" not in desks.panel(unknown).at_limit.outcome_text
 
 

@@ -78,7 +78,7 @@ def test_a_leak_is_told_with_charts_evidence_forecast_and_advice(
     for words in (
         "RAM: leak suspected",
         "Traces of models that no longer exist are retained (train_function)",
-        "95 % interval",
+        "95% interval",
         "Limit 1.4 GiB in about",
         f"Collect (kmonitor command {agent.run[:8]} collect)",
         "limit 1.4 GiB, reload",

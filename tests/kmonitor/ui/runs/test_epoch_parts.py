@@ -44,7 +44,7 @@ def test_callbacks_that_save_are_listed_with_checkpoints():
 def test_largest_part_comes_first_in_a_line():
     text = with_plain_spaces(parts_text(PARTS))
 
-    assert text == "waiting for input 50 %, callbacks 25 %, compute 20 %, other 5 %"
+    assert text == "waiting for input 50%, callbacks 25%, compute 20%, other 5%"
 
 
 def test_compute_says_that_input_is_in_it_where_that_is_not_known():

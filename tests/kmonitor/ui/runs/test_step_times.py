@@ -57,5 +57,5 @@ def test_nothing_is_said_of_few_or_many_or_cheap_slow_steps(even: StepTimes):
 
 
 def test_part_that_is_no_plain_fraction_is_a_percentage():
-    assert with_plain_spaces(part_text(0.58)) == "58 % of the time"
+    assert with_plain_spaces(part_text(0.58)) == "58% of the time"
     assert part_text(0.51) == "half of the time"

@@ -53,7 +53,7 @@ def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
 
     assert "1\u202f234 events" in stored.text
     assert "1.0\u202fGiB" in stored.text
-    assert "3 runs were removed" in stored.text
+    assert "3 runs have been removed" in stored.text
     assert stored.fixed == ""
 
 

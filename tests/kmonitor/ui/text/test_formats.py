@@ -105,7 +105,7 @@ def test_rates_have_a_sign_three_digits_and_what_they_count_by():
 
 
 def test_parts_and_plain_numbers():
-    assert with_plain_spaces(formats.percent_text(0.64)) == "64 %"
+    assert formats.percent_text(0.64) == "64%"
     assert formats.number_text(-0.00012) == "\u22120.00012"
     assert formats.number_text(math.pi) == "3.142"
 

@@ -116,8 +116,8 @@ def test_english_stays_as_it_was_said(told: str):
         (
             invalid_command_reason("echo > me"),
             (
-                'The command runs without a shell, which "{word}" needs.'
-                " Use: sh -c '...', or put it into a script."
+                '"{word}" needs a shell, but the command runs without one.'
+                " Use: sh -c '...', or put the command in a script."
             ),
         ),
         (invalid_webhook_reason("x"), invalid_webhook_reason("x")),

@@ -129,7 +129,7 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
 
     assert picture.title == "RAM: leak suspected"
     assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
-    assert picture.advice[0] == "build model and optimizer once, outside the loop"
+    assert picture.advice[0] == "build the model and optimizer once, outside the loop"
     assert picture.lead.startswith("Traces of models that no longer exist are retained")
     assert "Grew along with it" in picture.as_text()
     out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_request=False)
@@ -314,5 +314,5 @@ def test_the_guide_explains_loops_and_only_loops():
             made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_request=True
         ).guide
 
-    assert heading(per="fit") == "a-loop-of-models-in-one-process"
+    assert heading(per="fit") == "models-trained-in-a-loop-in-one-process"
     assert heading() == heading(per="fit", state="steady") == ""

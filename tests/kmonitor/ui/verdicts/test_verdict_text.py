@@ -54,7 +54,7 @@ LEAK = replace(
     [
         (replace(LEAK, state="measuring", units=4), "measuring", "mute"),
         (replace(LEAK, state="rising", units=6), "rising", "mute"),
-        (replace(LEAK, state="slowing"), "growing, but levelling off", "mute"),
+        (replace(LEAK, state="slowing"), "growing, but leveling off", "mute"),
         (replace(LEAK, state="steady"), "steady", "mute"),
         (replace(LEAK, state="growing"), "growing", "warn"),
         (LEAK, "leak suspected", "crit"),
@@ -74,7 +74,7 @@ def test_each_kind_of_unit_has_its_words(per: str):
 
     lines = [with_plain_spaces(line) for line in evidence_lines(verdict)]
 
-    assert lines[0].startswith(f"+8.10 MiB / {per} (95 % interval")
+    assert lines[0].startswith(f"+8.10 MiB / {per} (95% interval")
     assert lines[0].endswith(f"over 34 {per}s")
     assert verdict_headline(verdict)
 
@@ -122,7 +122,7 @@ def test_a_run_that_has_ended_measures_nothing_more():
 
 def test_a_slope_has_its_interval_its_unit_and_its_window():
     assert with_plain_spaces(slope_text(LEAK)) == (
-        "+8.10 MiB / epoch (95 % interval 7.60 MiB to 8.40 MiB), over 34 epochs"
+        "+8.10 MiB / epoch (95% interval 7.60 MiB to 8.40 MiB), over 34 epochs"
     )
     step = replace(LEAK, metric="step_time", slope=0.002, slope_low=-0.001, slope_high=0.003)
     assert "\u22121.00 ms to 3.00 ms" in with_plain_spaces(slope_text(step))
@@ -154,8 +154,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "malloc",
             "",
             (
-                "memory allocated with malloc, by arrays or native code; nothing in the script"
-                " was found that keeps it"
+                "memory allocated with malloc, by arrays or native code; nothing found in the"
+                " script retains it"
             ),
         ),
         ("native", "", "native code retains memory allocated with malloc; Python code does not"),
@@ -273,7 +273,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
 def test_what_is_steady_says_why_it_is_not_growth():
     steady = replace(LEAK, state="steady", why_not="bending", grew_with=[], cause="", sureness="")
 
-    assert evidence_lines(steady)[1:] == ["its growth is levelling off, like a cache"]
+    assert evidence_lines(steady)[1:] == ["its growth is leveling off, like a cache"]
     for code in ("too_small", "no_trend", "steps", "slowing", "stopped"):
         assert no_growth_reason(replace(steady, why_not=code))
 
@@ -285,7 +285,7 @@ def test_advice_is_an_action_where_there_is_one():
         ("Collect", "collect"),
         ("Reload", "reload"),
         ("Restart", "restart"),
-        ("build model and optimizer once, outside the loop", None),
+        ("build the model and optimizer once, outside the loop", None),
         ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
     ]
     codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]
@@ -399,7 +399,7 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
     ("where", "words"),
     [
         ("steps", "in steps, or in callbacks before MonitorCallback"),
-        ("validation", "92 % of it happens in validation"),
+        ("validation", "92% of it happens in validation"),
         ("between_epochs", "in callbacks after MonitorCallback"),
         ("between_fits", "between fits"),
     ],
