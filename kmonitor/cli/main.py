@@ -555,7 +555,7 @@ def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
     others = _OTHER_WORDS_OF_GROUPS.get(group.strip(), {}) if group else _OTHER_WORDS
     meant = others.get(called.casefold()) or (f"{group}{near[0]}" if near else "")
     # Nothing behind it: people copy it whole.
-    suggestion = f" Did you mean: kmonitor {meant}" if meant else ""
+    suggestion = f" Did you mean kmonitor {meant}?" if meant else ""
     _complain_of_usage(group.strip(), f'Unknown command "{group}{called}".{suggestion}')
 
 

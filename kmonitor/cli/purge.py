@@ -47,7 +47,7 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
     with `checkpoint_dir`. Close the window first: it would start a hub again.
 
     Args:
-        yes: Do not ask.
+        yes: Do not ask for confirmation.
     """
     folders = find_folders()
     with folder_faults_named(folders):

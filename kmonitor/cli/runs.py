@@ -268,7 +268,7 @@ def prune(  # noqa: PLR0913 - the user's options
         dry_run: Only list them.
         json: One JSON list of the runs, in the form of `kmonitor runs --json`, in place of the
             table.
-        yes: Do not ask.
+        yes: Do not ask for confirmation.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
             hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.

@@ -330,7 +330,7 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     threshold, _, action = rest.partition(":")
     if not equals or metric not in LIMIT_METRICS:
         if meant := _meant_limit(assignment):
-            raise UsageError(f'"{assignment}" is not a limit. Did you mean: "{meant}"', _EXAMPLE)
+            raise UsageError(f'"{assignment}" is not a limit. Did you mean "{meant}"?', _EXAMPLE)
         known = ", ".join(LIMIT_METRICS)
         raise UsageError(
             f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE

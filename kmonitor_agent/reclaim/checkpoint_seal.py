@@ -285,7 +285,7 @@ def _read_block(file: SeekableFile) -> _Block:
         block = _Block(CheckpointHeader(CheckpointTag(**header.pop("tag")), **header), **values)
     length = file.seek(0, os.SEEK_END)
     if length != block.n_bytes:
-        raise NotACheckpoint(f"it has {length} of {block.n_bytes} bytes")
+        raise NotACheckpoint(f"it is {length} bytes long instead of {block.n_bytes}")
     return block
 
 

@@ -7119,7 +7119,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth is leveling off, like a cache</source>
+        <source>its growth is leveling off, like that of a cache</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>

@@ -425,7 +425,7 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
     ("words", "said"),
     [
         (("hub", "bogus"), 'Unknown command "hub bogus".'),
-        (("hub", "statsu"), "Did you mean: kmonitor hub status"),
+        (("hub", "statsu"), "Did you mean kmonitor hub status?"),
         (("hub", "status", "extra"), "Unexpected arguments: extra"),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_v
     assert picture.stat().st_size > 10_000
     assert none.status == 1
     assert none.err.splitlines()[:5] == [
-        'kmonitor: No host has a run "nobody".',
+        'kmonitor: No host has a run that matches "nobody".',
         "Searched:",
         "  this machine: no runs",
         f"  {NAME}: 1 run, no match",

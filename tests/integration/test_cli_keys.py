@@ -117,7 +117,7 @@ def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say:
         (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
         (("runs", "--hub", "gpu-01"), "use tcp://HOST:PORT?key=KEY"),
         (("runs", "--hub", "tcp://gpu-01:5577"), "has no key"),
-        (("keys", "lst"), "Did you mean: kmonitor keys list"),
+        (("keys", "lst"), "Did you mean kmonitor keys list?"),
         (("hub", "--bind", "here"), "Use the form ADDRESS:PORT"),
     ):
         status, _, told = say(*arguments)

@@ -179,7 +179,7 @@ def rule(
     keys = {rule_name(*key): key for key in rule_keys()}
     if name not in keys:
         near = difflib.get_close_matches(name, keys, n=1)
-        meant = f" Did you mean: {near[0]}" if near else ""
+        meant = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(f'Unknown rule: "{name}".{meant}', f"Rules: {', '.join(keys)}")
     if is_on is hold is cool_down is None:
         raise UsageError("Nothing to change. Use --on, --off, --hold or --cool-down.")

@@ -55,7 +55,7 @@ class UnknownRun(UserError):
     def __init__(self, wanted: str, runs: Sequence[RunSummary]) -> None:
         near = difflib.get_close_matches(wanted, [run.name for run in runs], n=1)
         lines = [
-            f"Did you mean: {terminal_safe(near[0])}" if near else "",
+            f"Did you mean {terminal_safe(near[0])}?" if near else "",
             "See the runs with: kmonitor runs" if runs else NO_RUNS,
             remembered_text(),
         ]
@@ -120,7 +120,7 @@ class RunFoundNowhere(UserError):
             f"  {host_name}: {terminal_safe(reason)}" for host_name, reason in attempts
         )
         super().__init__(
-            f'No host has a run "{terminal_safe(wanted)}".',
+            f'No host has a run that matches "{terminal_safe(wanted)}".',
             f"Searched:\n{lines}\nList the runs of a host: kmonitor runs --host NAME",
         )
 

@@ -210,7 +210,7 @@ def _other_package_finding() -> Finding:
         return Finding(
             "package names",
             "bad",
-            f"another package called kmonitor is installed by {', '.join(others)}",
+            f"another package called kmonitor is provided by {', '.join(others)}",
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
     if not version_of(DISTRIBUTION):

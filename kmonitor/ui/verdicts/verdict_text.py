@@ -428,7 +428,7 @@ def no_growth_reason(verdict: Verdict) -> str:
         "no_trend": tr("there is no lasting trend"),
         "steps": tr("it rises in a few jumps, as buffers do"),
         "slowing": tr("its growth is slowing down"),
-        "bending": tr("its growth is leveling off, like a cache"),
+        "bending": tr("its growth is leveling off, like that of a cache"),
         "stopped": tr("it rose earlier, but not recently"),
     }
     return texts.get(verdict.why_not, "")

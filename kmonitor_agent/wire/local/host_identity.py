@@ -105,7 +105,7 @@ def _read_keys(path: Path) -> KeyPair:
     )
     check_secret(
         path,
-        "can be read by others, so the private key may be known; remove it to create a new one,"
+        "can be read by others, so the private key may have been compromised; remove it to create a new one,"
         f" which {consequence}",
     )
     try:

@@ -188,7 +188,7 @@ def test_an_unknown_word_suggests_a_command(
     word: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(word.split()) == 2
-    assert f"Did you mean: kmonitor {meant}\n" in capsys.readouterr().err
+    assert f"Did you mean kmonitor {meant}?\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

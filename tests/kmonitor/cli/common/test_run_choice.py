@@ -59,7 +59,7 @@ def test_a_name_that_is_nearly_right_is_suggested():
     with pytest.raises(UnknownRun) as raised:
         choose_run([run("3f2a11", "leaky_training")], "leaky_trainng")
 
-    assert "Did you mean: leaky_training\n" in raised.value.remedy
+    assert "Did you mean leaky_training?\n" in raised.value.remedy
 
 
 @pytest.mark.parametrize("wanted", ["3f2", "b"])

@@ -273,7 +273,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
 def test_what_is_steady_says_why_it_is_not_growth():
     steady = replace(LEAK, state="steady", why_not="bending", grew_with=[], cause="", sureness="")
 
-    assert evidence_lines(steady)[1:] == ["its growth is leveling off, like a cache"]
+    assert evidence_lines(steady)[1:] == ["its growth is leveling off, like that of a cache"]
     for code in ("too_small", "no_trend", "steps", "slowing", "stopped"):
         assert no_growth_reason(replace(steady, why_not=code))
 
