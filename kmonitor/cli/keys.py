@@ -180,7 +180,7 @@ def authorize(
         )
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f'"{terminal_safe(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
+            f'"{terminal_safe(elided_middle(name, _SHOWN_CELLS))}" is not a valid key name.',
             "Use 1 to 64 letters, digits, spaces or . @ _ - and start with a letter or digit.",
         )
     wanted = KeyGrant(key=digits, name=name, role=role)

@@ -307,7 +307,7 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
-            f"The model accepts input of variable length: a tensor has the shape {shape}.",
+            f"The model accepts variable-length input: one of its tensors has shape {shape}.",
             "Set it with --sequence 128. For a file or script you can also pass the whole input"
             " shape, with --input-shape 224,224,3.",
         ) from exc

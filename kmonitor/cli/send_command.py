@@ -226,8 +226,8 @@ def _with_limits(
     bare = [each for each in typed if ":" not in each and not each.endswith(f"={OFF}")]
     if bare:
         print_text(
-            f"Crossing this limit is only reported. To act on it: {bare[0]}:reload, :restart"
-            " (under kmonitor run) or :stop"
+            f"Crossing this limit only sends a notification. To act on it: {bare[0]}:reload,"
+            " :restart (under kmonitor run) or :stop"
         )
     return exit_status
 

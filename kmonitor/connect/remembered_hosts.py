@@ -397,7 +397,7 @@ def _checked_host(host: RememberedHost) -> RememberedHost:
     # Somebody may have written it by hand.
     try:
         if checked_host_address(host.address) != host.address:
-            raise ValueError(f"{host.address!r} has spaces around it")
+            raise ValueError(f"{host.address!r} has leading or trailing spaces")
         checked_command(host.command)
     except UserError as exc:
         raise ValueError(exc.what.rstrip(".")) from exc

@@ -121,7 +121,7 @@ def shortcut_groups() -> tuple[ShortcutGroup, ...]:
         ShortcutGroup(tr("Everywhere"), _global_shortcuts()),
         ShortcutGroup(tr("Runs and charts"), _runs_and_charts()),
         ShortcutGroup(tr("The selected run"), _selected_run()),
-        ShortcutGroup(tr("A limit's handle"), _grip()),
+        ShortcutGroup(tr("Limit handle"), _grip()),
         ShortcutGroup(tr("Tables and lists"), _tables()),
         ShortcutGroup(tr("History and comparison"), _history()),
         ShortcutGroup(tr("Guide and other windows"), _windows()),

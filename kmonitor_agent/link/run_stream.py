@@ -152,7 +152,7 @@ def _check_takes(data: bytes) -> None:
         poll = select.poll()
         poll.register(_DESCRIPTOR, select.POLLOUT)
         if poll.poll(0) != [(_DESCRIPTOR, select.POLLOUT)]:
-            raise LineLost("its reader is slow or has gone")
+            raise LineLost("its reader is slow or gone")
     status = os.fstat(_DESCRIPTOR)
     if stat.S_ISREG(status.st_mode):
         check_file_limit(status.st_size + len(data))

@@ -302,11 +302,11 @@ def _verify(path: Path, header: CheckpointHeader, values: Iterator[Any]) -> None
         stored_header = read_header(path)
     except NotACheckpoint as exc:
         raise SaveRefused(
-            f"the checkpoint read back differently from what was written: {exc.why}"
+            f"the checkpoint read back does not match what was written: {exc.why}"
         ) from exc
     if stored_header != header:
         raise SaveRefused(
-            "the checkpoint read back differently from what was written: the header is different"
+            "the checkpoint read back does not match what was written: the header differs"
         )
 
 

@@ -358,7 +358,7 @@ class LimitEnforcer:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
                     f"is not watched: the total for {watch.spec.metric} is not known here, so a"
-                    " percentage cannot be used. Set the limit as a value instead."
+                    " percentage cannot be used. Set an absolute value instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
 

@@ -154,8 +154,8 @@ class StudyFolder(StudyPaths):
             other = sorted(names - _BEFORE_BEGIN)
             if other and "study.json" not in names:
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} is not the folder of a study: it"
-                    f" contains {other[0]!r}. Choose a new or an empty folder."
+                    f"run_folds: study={str(self.path)!r} is not a study folder: it"
+                    f" contains {other[0]!r}. Choose a new or empty folder."
                 )
 
     def begin(self, facts: StudyFacts) -> StudyFacts:
@@ -350,7 +350,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
         train = test = np.asarray(None)
     if train.dtype.kind not in "iub" or test.dtype.kind not in "iub":
         raise FoldsRefused(
-            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train, test);"
+            f"run_folds: folds= yields {pair!r:.80}, which is not a pair of indices (train, test);"
             " use a number, or KFold(5).split(x)."
         )
     return train, test

@@ -253,7 +253,10 @@ def why_limits_invalid(wanted: SetLimits) -> str:
         if (spec.value is None) == (spec.fraction is None):
             return f"the limit on {spec.metric} needs either a value or a percentage"
         if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
-            return f"{spec.metric} has no upper bound here: set the limit as a value"
+            return (
+                f"{spec.metric} has no upper bound here: set an absolute value instead of a"
+                " percentage"
+            )
         if spec.metric not in wanted.metrics:
             return f"{spec.metric} is not among the metrics whose limits are to be replaced"
     return ""

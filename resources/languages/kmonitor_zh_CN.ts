@@ -2383,13 +2383,13 @@
     <name>_MissingDialog</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
-        <source>The Python file with the model's classes</source>
-        <translation>含有该模型的类的 Python 文件</translation>
+        <source>Model architecture (written by to_json)</source>
+        <translation>模型的架构，由 to_json 写出</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
-        <source>The model's architecture, as to_json wrote it</source>
-        <translation>模型的架构，由 to_json 写出</translation>
+        <source>The Python file with the model's classes</source>
+        <translation>含有该模型的类的 Python 文件</translation>
     </message>
 </context>
 <context>
@@ -2540,7 +2540,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>; no action, because the last one was a moment ago</source>
+        <source>; no action, because the last one was too recent</source>
         <translation>；未做处理，因为刚刚处理过一次</translation>
     </message>
     <message>
@@ -2557,16 +2557,6 @@
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>; within the scatter of the values</source>
         <translation>；未超出数值的波动</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A limit's action did not help</source>
-        <translation>上限的动作没有奏效</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>A limit's handle</source>
-        <translation>上限的手柄</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -2816,6 +2806,11 @@
         <translation>原因未定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>Cgroup RAM over the last {time}: {first} to {last}, {rate}</source>
+        <translation>最后 {time} cgroup 的内存：{first} 到 {last}，{rate}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Cgroup limit</source>
         <translation>cgroup 上限</translation>
@@ -2829,6 +2824,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Changes between traces: {what}</source>
         <translation>相邻两次追踪之间的变化：{what}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Changes to the script that may help:</source>
+        <translation>脚本中可尝试：</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -3816,9 +3816,19 @@
         <translation>通常由此引起增长，但未得到证明</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Limit action did not help</source>
+        <translation>上限的动作没有奏效</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Limit exceeded {where}</source>
         <translation>超过上限（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Limit handle</source>
+        <translation>上限的手柄</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -4404,7 +4414,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Out, the results of the notebook's cells</source>
+        <source>Out, the notebook's stored cell outputs</source>
         <translation>Out（笔记本各单元格的结果）</translation>
     </message>
     <message>
@@ -4693,11 +4703,6 @@
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>RAM in the last {time}: {first} to {last}, {rate}</source>
-        <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>RAM left</source>
@@ -4705,8 +4710,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>RAM of the cgroup in the last {time}: {first} to {last}, {rate}</source>
-        <translation>最后 {time} cgroup 的内存：{first} 到 {last}，{rate}</translation>
+        <source>RAM over the last {time}: {first} to {last}, {rate}</source>
+        <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -5696,7 +5701,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>The model has an input of variable length: a tensor has the shape ({shape}). Choose a length.</source>
+        <source>The model has a variable-length input: one of its tensors has shape ({shape}). Choose a length.</source>
         <translation>模型有一个长度可变的输入：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
@@ -5736,7 +5741,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>The run's model has an input of variable length, and one of its layers may change that length.</source>
+        <source>The run's model has a variable-length input, and one of its layers may change that length.</source>
         <translation>该运行的模型有一个长度可变的输入，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
@@ -6116,11 +6121,6 @@
         <translation>可尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>What may help in the script:</source>
-        <translation>脚本中可尝试：</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>What the limits of {run} would have done:</source>
         <translation>{run} 的上限本会做的事：</translation>
@@ -6164,7 +6164,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, kmonitor saves, clears and reloads after the current epoch.</source>
+        <source>When {when}, kmonitor saves, clears and reloads the model after the current epoch.</source>
         <translation>当{when}时，kmonitor 会在当前轮次后保存、清空并重新加载。</translation>
     </message>
     <message>
@@ -6660,7 +6660,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>copy data from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
+        <source>copy the data you receive from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
     </message>
     <message>
@@ -7209,7 +7209,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed; it cannot be determined here whether memory ran out</source>
+        <source>killed; kmonitor cannot tell whether it ran out of memory</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -7537,7 +7537,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>no Python code kept new memory</source>
+        <source>no Python code retained newly allocated memory</source>
         <translation>没有代码行保留新的内存</translation>
     </message>
     <message>
@@ -9553,7 +9553,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed; it cannot be determined here whether memory ran out</source>
+        <source>{signal}: killed; kmonitor cannot tell whether it ran out of memory</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>

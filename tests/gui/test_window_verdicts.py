@@ -250,7 +250,7 @@ def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(windo
     assert isinstance(sheet, RunEndWindow)
     assert sheet.isVisible()
     assert "Failed: out of memory" in sheet.text()
-    assert "RAM in the last" in with_plain_spaces(sheet.text())
+    assert "RAM over the last" in with_plain_spaces(sheet.text())
     assert "Nothing was saved" in sheet.text()
     sheet.close()
     chip = next(

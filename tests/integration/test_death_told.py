@@ -82,7 +82,7 @@ def test_a_kill_for_want_of_memory_is_told_with_the_last_minute(
 
     assert "out of memory: the kernel killed it" in text
     found = re.search(
-        r"RAM of the cgroup in the last [\d.]+ m?s: ([\d.]+) MiB to ([\d.]+) (MiB|GiB)", text
+        r"Cgroup RAM over the last [\d.]+ m?s: ([\d.]+) MiB to ([\d.]+) (MiB|GiB)", text
     )
     assert found is not None, text
     # Sampled up to shortly before its death: most of the limit was seen.

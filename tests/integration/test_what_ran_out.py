@@ -234,7 +234,7 @@ def test_address_space_runs_out(tmp_path: Path, kmonitor_home: Path, live_hub: L
 
     text, said, met_after = shown(live_hub, "ram")
     assert "process: RLIMIT_AS less its address space" in text
-    assert "RAM in the last" in text.partition("Before it ended:")[2]
+    assert "RAM over the last" in text.partition("Before it ended:")[2]
     check_forecast(said, met_after)
     forecasts = [each.forecast for each in said if each.forecast is not None]
     assert forecasts[-1].of in {"address_space", "own"}

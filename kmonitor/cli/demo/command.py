@@ -197,7 +197,7 @@ def _play(plan: DemoPlan) -> int:
             print_stderr(f"kmonitor demo: missing: {missing_text}")
         if not lacking:
             print_text(
-                "All demonstrated: growth, limit crossed, reload"
+                "Demo complete: growth, limit crossed, reload"
                 " recorded" + (", identical results." if plan.plain else ".")
             )
         if plan.window and plan.screenshot is not None:

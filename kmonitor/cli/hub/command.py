@@ -66,7 +66,7 @@ app.command(
 app.command(
     "kmonitor.cli.hub.store:move_history",
     name="move-history",
-    help="Copy the history in this machine's file to a team's database.\n\n"
+    help="Copy this machine's local history to a team database.\n\n"
     "Example: `kmonitor hub move-history postgresql://kmonitor@db.example/team`",
 )
 

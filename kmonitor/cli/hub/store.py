@@ -74,7 +74,7 @@ def _print_restart_hint(folders: Folders) -> None:
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
-    """Copy the history in this machine's file to a team's database, as the history of this hub.
+    """Copy this machine's local history to a team database, as the history of this hub.
 
     Each run is verified on the server before it is shown there. The file does not change. If the
     copy is interrupted, run the command again to continue.

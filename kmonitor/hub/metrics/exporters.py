@@ -122,7 +122,7 @@ def metrics_endpoint(url: str) -> str:
         is_good = False
         split = urlsplit("")
     if not is_good or _CONTROL.search(url) or split.query or split.fragment:
-        raise ExporterRefused(f'"{url}" is not the address of a collector.', remedy)
+        raise ExporterRefused(f'"{url}" is not a valid collector address.', remedy)
     if "@" in split.netloc:
         # Whoever lists processes reads the command line.
         raise ExporterRefused(

@@ -60,7 +60,9 @@ RAM: Final = _of_run(
 RAM_LIMIT: Final = _of_run(
     "ram_limit_bytes", "By", "RAM available to the run: what it holds and what is left"
 )
-VRAM: Final = _of_run("vram_bytes", "By", "VRAM in use, as reported by the allocator or the driver", "source")
+VRAM: Final = _of_run(
+    "vram_bytes", "By", "VRAM in use, as reported by the allocator or the driver", "source"
+)
 VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "Limit on vram_bytes", "source")
 GRAPH: Final = _of_run("graph_operations", "", "Operations in live traces: graph size")
 STEP_TIME: Final = _of_run("step_time_seconds", "s", "Median step time of the last epoch")

@@ -115,7 +115,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     """
     if not store.startswith(_SCHEMES):
         raise StoreRefused(
-            "A team database is specified by a URL.",
+            "The team database must be given as a URL.",
             "Use postgresql://USER@HOST:PORT/DATABASE.",
         )
     if is_public and _names_password(store):

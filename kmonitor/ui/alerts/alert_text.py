@@ -58,7 +58,7 @@ def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
         case "limit":
             return tr("{metric}: limit exceeded").format(metric=name)
         case "action":
-            return tr("A limit's action did not help")
+            return tr("Limit action did not help")
         case "verdict":
             return tr("{metric}: verdict changed").format(metric=name)
         case "host":

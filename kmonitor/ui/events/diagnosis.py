@@ -180,7 +180,7 @@ def diagnosis_summary(found: Diagnosis) -> str:
     if parts := _growth_texts(found):
         return "; ".join(parts)
     if is_follow_up(found):
-        return tr("no Python code kept new memory")
+        return tr("no Python code retained newly allocated memory")
     if found.objects and all(each.grown is None for each in found.objects):
         return tr("this first diagnosis is the baseline: run another one to compare")
     return tr("nothing grew since the last one")

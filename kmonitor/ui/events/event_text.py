@@ -283,7 +283,7 @@ def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
         return EventLine("check", "info", text)
     text = tr("{metric} exceeded its limit of {limit}: {value}").format(**fields)
     if not event.answered:
-        text += tr("; no action, because the last one was a moment ago")
+        text += tr("; no action, because the last one was too recent")
     elif event.action != "notify":
         text += "; " + tr("{action} is next").format(action=limit_action_name(event.action))
     return EventLine("warning", "warning", text)

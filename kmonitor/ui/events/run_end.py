@@ -309,11 +309,11 @@ def _floats(packed: bytes) -> tuple[float, ...]:
 
 
 def last_minute_text(minute: LastMinute) -> str:
-    """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
+    """Like "RAM over the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
     form = (
-        tr("RAM of the cgroup in the last {time}: {first} to {last}, {rate}")
+        tr("Cgroup RAM over the last {time}: {first} to {last}, {rate}")
         if minute.is_account
-        else tr("RAM in the last {time}: {first} to {last}, {rate}")
+        else tr("RAM over the last {time}: {first} to {last}, {rate}")
     )
     text = form.format(
         time=seconds_text(minute.seconds),

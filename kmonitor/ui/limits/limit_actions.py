@@ -154,7 +154,9 @@ def _crossing_template(action: LimitAction, *, can_restart: bool) -> str:
         else tr("When {when}, kmonitor collects, then reloads, as needed.")
     )
     texts: dict[LimitAction, str] = {
-        "reload": tr("When {when}, kmonitor saves, clears and reloads after the current epoch."),
+        "reload": tr(
+            "When {when}, kmonitor saves, clears and reloads the model after the current epoch."
+        ),
         "notify": tr("When {when}, kmonitor notifies you here."),
         "stop": tr("When {when}, training stops after the current epoch."),
         "save": tr("When {when}, a checkpoint is saved after the current epoch."),

@@ -140,7 +140,7 @@ class MapEstimator:
 def _open_shape_text(exc: OpenShape) -> str:
     shape = ", ".join("?" if length is None else str(length) for length in exc.shape)
     return tr(
-        "The model has an input of variable length: a tensor has the shape ({shape}). Choose"
+        "The model has a variable-length input: one of its tensors has shape ({shape}). Choose"
         " a length."
     ).format(shape=shape)
 

@@ -56,7 +56,7 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
         return replace(
             subject,
             why_none=tr(
-                "The run's model has an input of variable length, and one of its layers may change"
+                "The run's model has a variable-length input, and one of its layers may change"
                 " that length."
             ),
             remedy=tr("Open the model file to try other lengths."),

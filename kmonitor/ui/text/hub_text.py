@@ -278,7 +278,7 @@ _FORMS: Final = (
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
     later("out of memory: the kernel killed a process on this host (oom_kill)"),
-    later("killed; it cannot be determined here whether memory ran out"),
+    later("killed; kmonitor cannot tell whether it ran out of memory"),
     later(
         "killed by another process, not for lack of memory: the kernel recorded no "
         "out-of-memory kills"
@@ -287,7 +287,7 @@ _FORMS: Final = (
         "{signal}: killed by another process, not for lack of memory: the kernel recorded "
         "no out-of-memory kills"
     ),
-    later("{signal}: killed; it cannot be determined here whether memory ran out"),
+    later("{signal}: killed; kmonitor cannot tell whether it ran out of memory"),
     later("{signal}: segmentation fault, often a bug in native code"),
     later("{signal}: it aborted, often after native code failed a check or ran out of memory"),
     later("{signal}: bus error, often because /dev/shm or a disk was full"),

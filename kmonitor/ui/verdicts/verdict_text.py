@@ -340,7 +340,7 @@ def kept_place_text(kept: KeptObjects) -> str:
         like = f"{kept.shape} {kept.dtype}".strip()
         what = tr("{what} of {like}").format(what=what, like=like)
     places = {
-        "Out": tr("Out, the results of the notebook's cells"),
+        "Out": tr("Out, the notebook's stored cell outputs"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
         "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
     }
@@ -533,7 +533,7 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         ),
         "share_less": VerdictAdvice(
             tr(
-                "copy data from workers or, with PyTorch, call"
+                "copy the data you receive from workers or, with PyTorch, call"
                 " torch.multiprocessing.set_sharing_strategy('file_system')"
             )
         ),

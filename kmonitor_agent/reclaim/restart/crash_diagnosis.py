@@ -87,7 +87,7 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = "out of memory: the kernel killed a process on this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
-        explanation = "killed; it cannot be determined here whether memory ran out"
+        explanation = "killed; kmonitor cannot tell whether it ran out of memory"
     else:
         explanation = (
             "killed by another process, not for lack of memory: the kernel recorded no "

@@ -105,8 +105,8 @@ def _read_keys(path: Path) -> KeyPair:
     )
     check_secret(
         path,
-        "can be read by others, so the private key may have been compromised; remove it to create a new one,"
-        f" which {consequence}",
+        "can be read by others, so the private key may have been compromised; remove it to create"
+        f" a new one, which {consequence}",
     )
     try:
         secret = key_z85(read_own(path, KEY_BYTES).decode("ascii").strip())

@@ -84,7 +84,7 @@ def parse_direct_address(text: str) -> DirectAddress:
     """
     match = _ADDRESS.match(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not the address of a hub; {_FORM}")
+        raise ValueError(f"{text!r} is not a hub address; {_FORM}")
     key = match["key"] or ""
     port = int(match["port"])
     if not key:

@@ -110,7 +110,7 @@ class RunSpool:
             OSError: The folder cannot be read or locked.
         """
         if not stat.S_ISDIR(folder.lstat().st_mode):
-            raise UnsafePath(folder, "is not the folder of a run; remove it")
+            raise UnsafePath(folder, "is not a run folder; remove it")
         lock = FolderLock.acquire(folder)
         if lock is None:
             return None

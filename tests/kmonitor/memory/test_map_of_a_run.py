@@ -77,7 +77,7 @@ def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
 def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
-    with pytest.raises(UserError, match="accepts input of variable length") as caught:
+    with pytest.raises(UserError, match="accepts variable-length input") as caught:
         map_command.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy

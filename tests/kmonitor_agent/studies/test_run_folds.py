@@ -206,7 +206,7 @@ def test_a_folder_with_something_else_in_it_is_refused_and_left_as_it_is(
     (tmp_path / name / "0").mkdir(parents=True)
     (tmp_path / name / "0" / "mine").write_text("kept")
 
-    with pytest.raises(FoldsRefused, match=f"is not the folder of a study: it contains '{name}'"):
+    with pytest.raises(FoldsRefused, match=f"is not a study folder: it contains '{name}'"):
         run_folds(functions.nothing, folds=1, study=tmp_path)
 
     assert [str(each.relative_to(tmp_path)) for each in sorted(tmp_path.rglob("*"))] == [

@@ -282,7 +282,7 @@ def evidence_html(state: EvidenceState, palette: Palette) -> str:
     """The evidence of a verdict, and advice."""
     parts = [_paragraph(line, palette.text) for line in state.lines]
     if state.advice:
-        parts.append(_paragraph(tr("What may help in the script:"), palette.sub))
+        parts.append(_paragraph(tr("Changes to the script that may help:"), palette.sub))
         parts += [_paragraph(f"\u2022 {each}", palette.text) for each in state.advice]
     return "".join(parts)
 

@@ -408,7 +408,7 @@ class _MissingDialog(QFileDialog):
     def _set_texts(self) -> None:
         translate_labels(self)
         if self._needs == "config":
-            self.setWindowTitle(self.tr("The model's architecture, as to_json wrote it"))
+            self.setWindowTitle(self.tr("Model architecture (written by to_json)"))
             self.setNameFilters(["JSON (*.json)"])
         else:
             self.setWindowTitle(self.tr("The Python file with the model's classes"))

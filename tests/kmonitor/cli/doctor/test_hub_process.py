@@ -71,7 +71,7 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
     ("options", "says"),
     [
         (("--prometheus", "9188"), '--prometheus: "9188" is not an address'),
-        (("--otlp", "here"), '"here" is not the address of a collector'),
+        (("--otlp", "here"), '"here" is not a valid collector address'),
     ],
 )
 def test_it_does_not_start_with_what_is_no_address(

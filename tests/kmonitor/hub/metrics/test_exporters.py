@@ -57,7 +57,7 @@ def test_a_library_that_is_not_here_is_named_with_its_extra(
     ["", "host:4318", "ftp://host", "http://", "http://host:x", "http://a b/", "http://h/?q=1"],
 )
 def test_what_is_no_address_of_a_collector_is_refused(url: str):
-    with pytest.raises(ExporterRefused, match=r"is not the address of a collector.*http://127"):
+    with pytest.raises(ExporterRefused, match=r"is not a valid collector address.*http://127"):
         metrics_endpoint(url)
 
 

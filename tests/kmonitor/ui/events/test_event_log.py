@@ -187,7 +187,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
             "info",
-            "Diagnosis up to the end of epoch 6: no Python code kept new memory",
+            "Diagnosis up to the end of epoch 6: no Python code retained newly allocated memory",
         ),
         (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No active limits"),
         (messages_events.Paused(t_s=1.0, paused=True), "info", "Training is paused"),

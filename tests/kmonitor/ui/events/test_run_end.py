@@ -42,7 +42,7 @@ def test_the_last_minute_is_told_with_its_rate_and_the_limit_of_the_group():
 
     assert minute is not None
     assert with_plain_spaces(last_minute_text(minute)) == (
-        "RAM in the last 60.0 s: 2.5 GiB to 5.5 GiB, +51.2 MiB / s; cgroup limit 8.0 GiB"
+        "RAM over the last 60.0 s: 2.5 GiB to 5.5 GiB, +51.2 MiB / s; cgroup limit 8.0 GiB"
     )
     assert (
         with_plain_spaces(last_minute_peak_text(minute)) == "Highest of 61 samples: 5.5 GiB (69%)"
@@ -59,8 +59,7 @@ def test_the_account_of_the_group_is_what_is_told_of_one_that_kills():
 
     assert minute is not None
     assert with_plain_spaces(last_minute_text(minute)) == (
-        "RAM of the cgroup in the last 60.0 s: 4.0 GiB to 7.9 GiB, +66.6 MiB / s;"
-        " cgroup limit 8.0 GiB"
+        "Cgroup RAM over the last 60.0 s: 4.0 GiB to 7.9 GiB, +66.6 MiB / s; cgroup limit 8.0 GiB"
     )
 
 
@@ -202,7 +201,7 @@ def test_memory_that_was_nearly_used_up_is_shown_whatever_the_error():
 
     state = run_end_state(run, read_last_minute(reply), now_wall_s=NOW_WALL_S)
 
-    assert any("RAM in the last" in line for line in state.lines)
+    assert any("RAM over the last" in line for line in state.lines)
 
 
 @pytest.mark.parametrize(

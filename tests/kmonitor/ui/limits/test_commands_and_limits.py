@@ -439,7 +439,7 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
 
     assert sentence(limit(), limit("graph", 1000.0)) == (
         "When RAM exceeds 128 GiB or graph size exceeds 1 000 operations, kmonitor saves, clears "
-        "and reloads after the current epoch."
+        "and reloads the model after the current epoch."
     )
     assert (
         sentence(limit(action="notify")) == "When RAM exceeds 128 GiB, kmonitor notifies you here."

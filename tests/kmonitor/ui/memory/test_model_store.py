@@ -211,7 +211,7 @@ def test_a_layer_that_may_change_an_open_length_needs_the_models_file():
     subject = tell_tokens(desk_with(), "Conv1D")
 
     assert subject.sizes == ()
-    assert "has an input of variable length" in subject.why_none
+    assert "has a variable-length input" in subject.why_none
     assert "file" in subject.remedy
 
 
