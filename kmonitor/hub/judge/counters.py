@@ -207,7 +207,11 @@ _KEPT_SHARE: Final = 0.5
 _OF_INTERVALS: Final = 0.8
 """Of what has no size, the number must rise in nearly each unit."""
 
-_FEWEST_COUNTS: Final = 3
+_ONE_A_UNIT: Final = 0.9
+"""Of what has no size, two counts say something if each unit between them added one."""
+
+_FEWEST_COUNTS: Final = 2
+"""A count costs a hundredth of the time since the one before: a few units, or ten."""
 
 
 def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
@@ -231,7 +235,8 @@ def _kept_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     if counter.kind is CounterKind.KEPT_BYTES:
         explains = middle >= _KEPT_SHARE * growth.slope.middle
     else:
-        explains = np.count_nonzero(rates > 0.0) >= _OF_INTERVALS * len(rates)
+        least = 0.0 if len(at) > _FEWEST_COUNTS else _ONE_A_UNIT
+        explains = np.count_nonzero(rates > least) >= _OF_INTERVALS * len(rates)
     if not explains or middle <= 0.0 or rates[-1] <= 0.0:
         return None
     slope = Slope(middle, float(rates.min()), float(rates.max()))

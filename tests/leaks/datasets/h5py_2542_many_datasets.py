@@ -24,6 +24,7 @@ LEAK = Report(
     named=("malloc", "native", "cache"),
     cause="the HDF5 library keeps 1 MiB of chunks for each data set that is held open",
     remedy="rdcc_nbytes=0",
+    fixed="tiny",  # what the library knows of each data set stays: 26 KiB
     needs=("h5py",),
 )
 

@@ -132,6 +132,20 @@ def test_figures_of_a_few_units_only_are_not_named():
     assert verdict.cause == "unknown"
 
 
+def test_two_counts_say_what_each_unit_keeps():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 8), figures, each=4))
+
+    assert (verdict.cause, verdict.advice[0]) == ("kept", "close_figures")
+
+
+def test_two_counts_of_one_more_in_several_units_say_nothing():
+    verdict = judged(
+        counted(events_of(Growing(ram_mib=8.0), 8), lambda unit: figures(unit // 2), each=4)
+    )
+
+    assert verdict.cause == ""
+
+
 def test_histories_say_who_keeps_models_that_are_built_anew():
     def histories(unit: int) -> list[KeptObjects]:
         return [KeptObjects("keras.History", unit, None, container="list", place="train.runs")]
