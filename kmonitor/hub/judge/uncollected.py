@@ -33,6 +33,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.base.trend import theil_sen_slope
 from kmonitor.hub.judge.causes import UNCOLLECTED, GrowthExplanation
 from kmonitor.hub.judge.counters import BYTES_A_BLOCK, CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import RAM_FLOOR, judge_growth
@@ -122,7 +123,7 @@ def uncollected_growth(
     until_collected = _UNTIL_COLLECTED * float(heap.blocks[since])
     grown = max(float(values[-1] - values[since]) for values in (heap.held, heap.ram))
     if proof is None:
-        a_block = grown / added if added > 0.0 else np.inf
+        a_block = _bytes_a_block(heap)
         is_garbage = a_block <= _MOST_A_BLOCK
     else:
         # Just after a collection memory is as high as before, and hardly a block has come.
@@ -134,6 +135,21 @@ def uncollected_growth(
     if room is not None and (until_collected - added) * a_block > room:
         return None
     return replace(UNCOLLECTED, because=tuple(grew_with))
+
+
+def _bytes_a_block(heap: _Heap) -> float:
+    """Bytes that came with each block since the last full collection, if all of them stay.
+
+    Of what is there at the end of a unit, the next young collection frees a part. Only what is
+    never below it later came to stay.
+    """
+    ram, blocks, held = (
+        np.minimum.accumulate(values[heap.since :][::-1])[::-1]
+        for values in (heap.ram, heap.blocks, heap.held)
+    )
+    x = np.arange(len(blocks), dtype=np.float64)
+    a_unit, *of_bytes = (theil_sen_slope(x, values) or 0.0 for values in (blocks, held, ram))
+    return max(of_bytes) / a_unit if a_unit > 0.0 else np.inf
 
 
 def _heap_of(units: Sequence[Unit]) -> _Heap | None:
