@@ -37,11 +37,10 @@ class RegionKeys(QObject):
         self._charts_controller = controller
 
     def step(self, by: int) -> None:
-        """Move the focus to the next part of the window that can take it; below 0: the previous
-        one.
+        """Move the focus to the next or previous part of the window that can take it.
 
         Args:
-            by: 1 or -1.
+            by: 1: next; -1: previous.
         """
         regions = [region for region in self._window.regions() if _first_in(region) is not None]
         if not regions:

@@ -1,4 +1,4 @@
-"""Page of a study, in the place of the charts: fold grid, metric, memory, attempts."""
+"""Page of a study, in place of the charts: fold grid, metric, memory, attempts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -44,15 +44,15 @@ _PAD_PX: Final = 12
 
 
 class StudyPanel(QScrollArea):
-    """Bound by its controller, which brings the states; scrolls where there is little room.
+    """Page of a study; its controller sets the states. Scrolls if there is too little room.
 
     Signals (main thread):
         fold_opened: With the index of the fold whose run the user wants to see.
         metric_chosen: With the name of a metric.
-        guide_requested: What a study is, is to be explained.
+        guide_requested: The guide's section about studies should open.
 
     Attributes:
-        fold_grid, metric_chart, memory_chart, table_view: Its parts.
+        fold_grid, metric_chart, memory_chart, table_view: Parts of the page.
     """
 
     fold_opened = Signal(int)
@@ -134,11 +134,11 @@ class StudyPanel(QScrollArea):
         self.fold_grid.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
 
     def focus_first(self) -> None:
-        """Begin with the fold grid, whose keys are the arrows."""
+        """Focus the fold grid, whose keys are the arrows."""
         self.fold_grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
-        """Put the whole table on the clipboard as text; returns it."""
+        """Copy the whole table to the clipboard as text; returns the text."""
         lines = ["\t".join(self._model.titles())]
         lines += ["\t".join(row.cells) for row in self._model.rows()]
         text = "\n".join(lines)
@@ -265,7 +265,7 @@ class StudyModel(CellTableModel[AttemptRow]):
     """The attempts as rows, added and removed at the end; others are repainted on a change."""
 
     def show_rows(self, rows: Sequence[AttemptRow]) -> None:
-        """Become this table."""
+        """Replace the rows of the table."""
         before = self._rows
         n = len(rows)
         if list(rows) == before:
@@ -286,7 +286,7 @@ class StudyModel(CellTableModel[AttemptRow]):
 
     @override
     def titles(self) -> list[str]:
-        """Heads of the columns."""
+        """Titles of the columns."""
         return [
             self.tr("Fold"),
             self.tr("Attempt"),
@@ -339,7 +339,7 @@ _TIME_COLUMN: Final = ATTEMPT_COLUMNS.index("time")
 
 
 class StudyDelegate(CellDelegate):
-    """Paints cells as every table does, and below a time how much of the longest it is."""
+    """Paints cells as in every table, and a bar below each time relative to the longest one."""
 
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
