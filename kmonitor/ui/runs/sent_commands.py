@@ -20,7 +20,7 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 SendRequest = Callable[[Message], int]
-"""Sends a message to the hub; returns the number that its reply will carry."""
+"""Sends a message to the hub; returns the request number that its reply carries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class Workspace:
         """Send a request to the hub of its run.
 
         Returns:
-            Number of the replies; 0: there is no hub yet.
+            Request number that the replies carry; 0: there is no hub yet.
         """
         at = self.run_store.at(_run_of(message))
         send = self._senders.get(at) or self._senders.get(HERE)
@@ -147,7 +147,6 @@ class Workspace:
         self._show_runs()
 
     def readings(self, run: str) -> RunReadings:
-        """Return the readings of one run."""
         return self._readings.setdefault(run, RunReadings())
 
     def link_at(self, at: str) -> ConnectionStatus:
@@ -301,7 +300,6 @@ class Workspace:
                 return
 
     def select(self, run: str) -> None:
-        """Select this run."""
         if self.run_store.select(run):
             self.changed |= {"runs", "readings", "series"}
             self._show_runs()

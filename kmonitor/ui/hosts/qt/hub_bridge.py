@@ -34,7 +34,7 @@ class FollowedHub(Protocol):
         ...
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """Send a request; returns the number of its replies."""
+        """Send a request; returns the request number that its replies carry."""
         ...
 
     def retry_now(self) -> None:
@@ -106,7 +106,7 @@ class HubBridge(QObject):
             self._link.stop()
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """Send a message to the hub; returns the number of its reply."""
+        """Send a message to the hub; returns the request number that its reply carries."""
         return self._link.send_request(message)
 
     @Slot()

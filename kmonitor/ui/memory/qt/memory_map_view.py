@@ -465,7 +465,6 @@ class MapModel(CellTableModel[MapRow]):
     """The table by layer; a row is identified by its layer's path."""
 
     def show_rows(self, rows: Sequence[MapRow]) -> None:
-        """Replace the table's rows."""
         is_same = [row.path for row in rows] == [row.path for row in self._rows]
         if not is_same:
             # Another model, or another order: both only by the user.
@@ -482,7 +481,6 @@ class MapModel(CellTableModel[MapRow]):
 
     @override
     def titles(self) -> list[str]:
-        """Titles of the columns."""
         return [
             self.tr("Layer"),
             self.tr("Type"),

@@ -280,7 +280,6 @@ class ModelFileOpener(QObject):
 
     @Slot()
     def choose_file(self) -> None:
-        """Let the user choose a model file."""
         dialog = _ModelFileDialog(self._folder, self._window)
         dialog.fileSelected.connect(self.open)
         dialog.open()

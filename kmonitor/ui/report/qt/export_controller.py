@@ -156,7 +156,6 @@ class ExportController(QObject):
         self._start(lambda: work.export_all(runs, output, is_cancelled=is_cancelled), output)
 
     def report_to(self, file: str) -> None:
-        """Write the selected run's report."""
         at = self._run_at()
         output = Path(file)
         if at is not None:

@@ -111,7 +111,6 @@ class ExportWriter:
             RunsExport(named).into_file(output, form)
 
     def report(self, at: RunAt, output: Path) -> None:
-        """Write a run's report."""
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 

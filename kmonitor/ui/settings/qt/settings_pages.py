@@ -51,11 +51,9 @@ class SettingRow(QFrame):
             column.addWidget(label)
 
     def call(self, title: str) -> None:
-        """Set the title."""
         self._title.setText(title)
 
     def explain(self, text: str) -> None:
-        """Set the explanation."""
         self._explanation.setText(text)
         self._explanation.setVisible(bool(text))
 
@@ -123,7 +121,6 @@ class CardColumn(QVBoxLayout):
         self._cards: list[QWidget] = []
 
     def show_cards(self, cards: Iterable[QWidget]) -> None:
-        """Replace the cards."""
         for card in self._cards:
             self.removeWidget(card)
             card.hide()

@@ -514,7 +514,6 @@ class _TitleAndChips(QWidget):
             column.addWidget(label)
 
     def lay_out(self) -> None:
-        """Distribute the width."""
         width = max(0, self.width() - _TITLE_GAP)
         # A share that does not follow the text, so that chips rest while numbers change.
         share = int(width * _TITLE_SHARE)

@@ -48,7 +48,6 @@ class FolderOpener(QObject):
 
     @Slot()
     def choose_folder(self) -> None:
-        """Let the user choose a folder."""
         dialog = _FolderDialog(self._window)
         dialog.fileSelected.connect(self.open_if_runs)
         dialog.open()

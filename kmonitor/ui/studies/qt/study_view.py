@@ -98,7 +98,6 @@ class StudyPanel(QScrollArea):
         self._guide.setAccessibleName(self._guide.text())
 
     def show_state(self, state: StudyState) -> None:
-        """Show the study and its folds."""
         self._lead.setText(state.lead)
         self._forecast.setText(state.forecast or state.empty)
         self._forecast.setVisible(bool(state.forecast or state.empty))
@@ -109,7 +108,6 @@ class StudyPanel(QScrollArea):
         self.table_view.setColumnHidden(at, not any(row.cells[at] for row in state.rows))
 
     def show_metric(self, state: FoldMetricState) -> None:
-        """Show the metric's chart."""
         self.metric_chart.show_state(state)
         choices = {name: name for name in state.choices} or {"": "\u2013"}
         self._metrics.show_choices(self.tr("Metric"), choices, state.metric)
@@ -119,7 +117,6 @@ class StudyPanel(QScrollArea):
         self._value_label.setText(state.text if state.value else "")
 
     def show_memory(self, state: FoldMemoryState) -> None:
-        """Show the chart of memory."""
         self.memory_chart.show_state(state)
         self._memory_title.setText(state.title)
         self._memory_label.setText(state.text if state.bars else "")
@@ -265,7 +262,6 @@ class StudyModel(CellTableModel[AttemptRow]):
     """The attempts as rows, added and removed at the end; others are repainted on a change."""
 
     def show_rows(self, rows: Sequence[AttemptRow]) -> None:
-        """Replace the rows of the table."""
         before = self._rows
         n = len(rows)
         if list(rows) == before:
@@ -286,7 +282,6 @@ class StudyModel(CellTableModel[AttemptRow]):
 
     @override
     def titles(self) -> list[str]:
-        """Titles of the columns."""
         return [
             self.tr("Fold"),
             self.tr("Attempt"),

@@ -35,7 +35,6 @@ class Theme(QObject):
 
     @Slot(object)
     def use(self, palette: Palette) -> None:
-        """Set the palette in force."""
         if palette is not self._palette:
             self._palette = palette
             self.palette_changed.emit()

@@ -36,7 +36,6 @@ class ThemeController(QObject):
         return self._choice
 
     def choose(self, choice: ThemeName) -> None:
-        """Set the theme."""
         self._choice = choice
         self._apply()
 
