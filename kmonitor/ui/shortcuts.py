@@ -1,4 +1,4 @@
-"""Every key of the window: the one place from which shortcuts and the keyboard page are made."""
+"""All keys of the window: the single source of shortcuts and the keyboard page."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -6,7 +6,7 @@ from typing import Final, Literal
 from kmonitor.ui.text.language import tr
 
 KeyPlace = Literal["anywhere", "charts", "history", "compare", "guide", "diagnosis", "note", "map"]
-"""Where a key counts: everywhere in the main window, on one of its pages, or in a window."""
+"""Scope of a key: the whole main window, one of its pages, or another window."""
 
 _OF_THE_MAIN_WINDOW: Final[tuple[KeyPlace, ...]] = ("charts", "history", "compare", "map")
 
@@ -16,15 +16,15 @@ class Shortcut:
     """A shortcut.
 
     Attributes:
-        keys: As Qt writes it.
-        scope: Where it counts.
+        keys: Key sequence in Qt's notation.
+        scope: Scope of the shortcut.
     """
 
     keys: str
     scope: KeyPlace
 
     def meets(self, other: "Shortcut") -> bool:
-        """Whether both are asked for by the same keys at the same place."""
+        """True if the same keys trigger both shortcuts in the same place."""
         if self.keys.lower() != other.keys.lower():
             return False
         scopes = {self.scope, other.scope}
@@ -82,11 +82,11 @@ KEYS: Final[dict[str, Shortcut]] = {
     "diagnosis_after": Shortcut("Alt+Right", "diagnosis"),
     "note_save": Shortcut("Ctrl+Return", "note"),
 }
-"""By name; what a page or a window does with keys of its own is in `guide.qt.help_controller`."""
+"""Shortcuts by name; other keys of pages and windows are in `guide.qt.help_controller`."""
 
 
 def shortcut_keys(name: str) -> str:
-    """The keys of a shortcut, as Qt writes them.
+    """Return the keys of a shortcut, in Qt's notation.
 
     Raises:
         KeyError: No shortcut has this name.
@@ -96,11 +96,11 @@ def shortcut_keys(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShortcutRow:
-    """What some keys do.
+    """Keys with the same effect.
 
     Attributes:
-        keys: Each of them does it.
-        text: What.
+        keys: Alternative keys; each has the effect.
+        text: Effect of the keys.
     """
 
     keys: tuple[str, ...]
@@ -109,14 +109,14 @@ class ShortcutRow:
 
 @dataclass(frozen=True, slots=True)
 class ShortcutGroup:
-    """Keys that belong together."""
+    """A group of related keys."""
 
     title: str
     lines: tuple[ShortcutRow, ...]
 
 
 def shortcut_groups() -> tuple[ShortcutGroup, ...]:
-    """Every key there is, by group, in the order of the keyboard page."""
+    """Return every key by group, in the order of the keyboard page."""
     return (
         ShortcutGroup(tr("Everywhere"), _global_shortcuts()),
         ShortcutGroup(tr("Runs and charts"), _runs_and_charts()),

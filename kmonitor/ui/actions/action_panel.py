@@ -28,7 +28,7 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 
 ButtonKind = Literal["plain", "primary", "danger"]
 _WHERE_OFFERED: Final[tuple[CommandName, ...]] = ("collect", "auto", "restart", "diagnose")
-"""Actions that not every process can carry out: shown only where they are possible."""
+"""Actions that only some processes support: shown only where they are possible."""
 
 ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
     "save": ("save", ""),
@@ -42,7 +42,7 @@ ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
     "pause": ("pause", ""),
     "stop": ("stop", ""),
 }
-"""By its name in the table of keys, what a key asks for and in which way; `pause` also resumes."""
+"""Command and variant that each key requests, by the key's name; `pause` also resumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class ActionVariant:
     """A variant of an action.
 
     Attributes:
-        key: Its name within the action; empty: the usual one, which the button itself requests.
-        title: In the menu.
-        shortcut: As Qt writes it.
-        tooltip: What it does, and when it can.
-        args: What goes with the command.
+        key: Name within the action. Empty: the usual variant, which the button itself requests.
+        title: Text in the menu.
+        shortcut: Key sequence in Qt's notation.
+        tooltip: Effect of the variant, and when it is possible.
+        args: Arguments of the command.
     """
 
     key: str
@@ -69,16 +69,16 @@ class ButtonState:
     """One button.
 
     Attributes:
-        command: The command that it sends.
+        command: Command that the button sends.
         icon: Name of an icon.
-        title: On the button.
-        shortcut: As Qt writes it; empty: none.
-        kind: How it looks.
-        is_enabled: It is possible now.
-        tooltip: What it does, or why it is not possible now.
-        is_half: Two of these are side by side.
-        variants: Its variants, the usual one first; empty: there is no choice.
-        more: What the button of its menu says; empty without one.
+        title: Text on the button.
+        shortcut: Key sequence in Qt's notation; empty: none.
+        kind: Style of the button.
+        is_enabled: True if the action is possible now.
+        tooltip: Effect of the action, or the reason why it is not possible now.
+        is_half: True if two of these buttons share a line.
+        variants: Variants of the action, the usual one first; empty: there is no choice.
+        more: Label of the menu button; empty without a menu.
     """
 
     command: CommandName
@@ -98,9 +98,9 @@ class ShortcutState:
     """Effect of an action's key now.
 
     Attributes:
-        command: The command that it sends.
-        variant: Its variant; empty: the usual one.
-        refusal: Message in place of the command, where it is not possible now; else empty.
+        command: Command that the key sends.
+        variant: Variant of the command; empty: the usual one.
+        refusal: Message in place of the command if it is not possible now; else empty.
     """
 
     command: CommandName
@@ -114,11 +114,11 @@ class ActionPanelState:
 
     Attributes:
         buttons: Actions from top to bottom.
-        waiting: What was asked and is not done yet, or that the run is paused; may be empty.
+        waiting: Requests that are not done yet, or that the run is paused; may be empty.
         checkpoint: Line on the last checkpoint.
-        at_limit: What happens at a limit.
-        keys: As `ACTION_KEYS`, also those of actions that have no button here.
-        why_not: Why nothing can be asked of the run, where nothing else in the window says so.
+        at_limit: Actions at limits.
+        keys: Effect of each key, as in `ACTION_KEYS`, including actions without a button here.
+        why_not: Reason why the run accepts no requests, if the window shows it nowhere else.
     """
 
     buttons: tuple[ButtonState, ...]
@@ -138,13 +138,13 @@ def action_panel_state(
     is_connected: bool,
     no_right: str = "",
 ) -> ActionPanelState:
-    """The panel for this run.
+    """Return the panel for this run.
 
     Args:
         commands: Commands that this window has sent.
         limits: Limits in force and requested.
-        is_connected: Its hub is reached.
-        no_right: Why this window may ask nothing of it; empty: it may.
+        is_connected: True if the run's hub is connected.
+        no_right: Reason why this window may not send requests to the run; empty: it may.
     """
     why_not = _why_not(run, is_connected=is_connected) or no_right
     toggle: CommandName = "resume" if run.state == "paused" else "pause"
@@ -336,7 +336,7 @@ def _paused_text(run: RunSummary) -> str:
 
 
 def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
-    """The variants of an action, the usual one first; empty where there is no choice."""
+    """Return the variants of an action, the usual one first; empty if there is no choice."""
     match name:
         case "save":
             return _save_variants()
@@ -347,7 +347,7 @@ def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
 
 
 def variant_arguments(name: CommandName, key: str) -> Arguments:
-    """Arguments of a command in the variant of this key; none if it is not known."""
+    """Return the arguments of the variant with this key; none if the key is unknown."""
     return next(
         (variant.args for variant in action_variants(name) if variant.key == key), PlainArguments()
     )
@@ -408,7 +408,7 @@ class Confirmation:
 
 
 def confirm_stop(run: RunSummary) -> Confirmation:
-    """Question before a training is stopped."""
+    """Return the question to ask before a training is stopped."""
     text = tr(
         "Training saves a checkpoint if possible and ends after the current epoch; fit "
         "returns as if all epochs were done. It cannot be restarted from here."
@@ -418,9 +418,10 @@ def confirm_stop(run: RunSummary) -> Confirmation:
 
 
 def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Confirmation] | None:
-    """Makes the question before a command that ends the process, in the language in force then.
+    """Return a function that builds the question before a command that ends the process.
 
-    None for commands that need no question.
+    The question is in the language in force when it is asked. None for commands without a
+    question.
     """
     match name:
         case "stop":

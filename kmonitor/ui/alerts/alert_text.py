@@ -1,4 +1,4 @@
-"""Alerts and their rules as text, in the language of whoever reads them."""
+"""Alerts and their rules as text, in the viewer's language."""
 
 from kmonitor.alerts.evaluator import Alert
 from kmonitor.alerts.rules import AlertKind, AlertMetric
@@ -9,7 +9,7 @@ from kmonitor.ui.text.language import tr
 
 
 def alert_level(alert: Alert) -> Level:
-    """How bad it is."""
+    """Severity of an alert."""
     line = None if alert.event is None else event_line(alert.event, name="")
     if line is not None:
         return line.level
@@ -17,7 +17,7 @@ def alert_level(alert: Alert) -> Level:
 
 
 def alert_text(alert: Alert) -> str:
-    """What happened, in a sentence, and how often it happened beside."""
+    """Describe the alert in one sentence, with the number of suppressed alerts."""
     text = _sentence(alert)
     if not alert.unseen:
         return text
@@ -38,7 +38,7 @@ def _sentence(alert: Alert) -> str:
 
 
 def alert_facts(alert: Alert) -> dict[str, str | float]:
-    """The same for programs."""
+    """Return the alert as fields for programs."""
     return {
         "kind": alert.kind,
         "subject": alert.subject,
@@ -52,7 +52,7 @@ def alert_facts(alert: Alert) -> dict[str, str | float]:
 
 
 def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """The rule as the user reads it: "RAM: limit exceeded"."""
+    """Title of a rule as the user sees it: "RAM: limit exceeded"."""
     name = metric_name(metric) if metric else ""
     match kind:
         case "limit":

@@ -1,4 +1,4 @@
-"""Pages of the guide in the language in force, else in English: their text, order, and search."""
+"""Pages of the guide in the language in force, else in English: text, order, and search."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,13 @@ _NO_LETTER: Final = re.compile(r"[^\w\- ]")
 
 
 def read_page(name: str) -> str | None:
-    """One page as Markdown, without pictures; None where there is none of that name.
+    """Return one page as Markdown, without pictures; None if no page has that name.
 
     Pictures are for readers elsewhere: Qt draws a terminal's SVG without its font.
 
     Args:
-        name: Its file name, the same in every language; of a path only the last part counts.
+        name: File name of the page, the same in every language; only the last part of a path is
+            used.
     """
     for folder in _folders():
         page = folder / Path(name).name
@@ -31,14 +32,14 @@ def read_page(name: str) -> str | None:
 
 
 def read_pages() -> dict[str, str]:
-    """Every page as Markdown, by its file name."""
+    """Return every page as Markdown, by its file name."""
     names = {page.name for folder in _folders() for page in folder.glob("*.md")}
     read = {name: read_page(name) for name in sorted(names)}
     return {name: text for name, text in read.items() if text is not None}
 
 
 def _folders() -> list[Path]:
-    """The language's folder, if it has one, then that of the English pages."""
+    """Folder of the language in force, if it has one, then that of the English pages."""
     found: list[Path] = []
     for path_parts in (("guide", language_tag().replace("-", "_")), ("guide",)):
         try:
@@ -49,7 +50,7 @@ def _folders() -> list[Path]:
 
 
 def reading_order(pages: Mapping[str, str]) -> list[str]:
-    """The pages as the first one lists them; those that it does not list come last.
+    """Return the page names in the order of the first page; pages that it does not list come last.
 
     Args:
         pages: Text by file name.
@@ -66,7 +67,7 @@ def heading_slug(heading: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GuideMatch:
-    """Where something was found: the nth time in this page, from 0."""
+    """Position of a match: the nth occurrence in this page, from 0."""
 
     page: str
     nth: int
@@ -75,11 +76,11 @@ class GuideMatch:
 def find_matches(
     pages: Mapping[str, str], order: Sequence[str], search_text: str
 ) -> list[GuideMatch]:
-    """Every match of a text, whatever its case, in the order of the pages.
+    """Return every match of a text, ignoring case, in the order of the pages.
 
     Args:
-        pages: What is read, by file name.
-        search_text: As typed; nothing is found for none.
+        pages: Texts to search, by file name.
+        search_text: Text as typed; an empty text has no matches.
     """
     wanted = search_text.strip().lower()
     if not wanted:
@@ -90,12 +91,12 @@ def find_matches(
 
 
 def next_match(found: Sequence[GuideMatch], page: str, at: GuideMatch | None) -> GuideMatch | None:
-    """The place to go to next: behind the last one, or the first from this page on; then around.
+    """Return the match after the last one, or the first from this page on; wraps around.
 
     Args:
-        found: All of them, in order.
+        found: All matches, in order.
         page: The page that is shown.
-        at: Where the last search led; None: nowhere yet.
+        at: Match that the last search showed; None: none yet.
     """
     if not found:
         return None

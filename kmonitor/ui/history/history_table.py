@@ -34,11 +34,11 @@ class HistoryHead:
     """A column's head.
 
     Attributes:
-        key: Which.
-        title: Above it.
-        tooltip: What it says.
-        is_number: Its cells are aligned to the right.
-        starts_high: Whether a first click sorts the highest to the top.
+        key: Identifies the column.
+        title: Text above the column.
+        tooltip: Meaning of the column.
+        is_number: True if the cells are aligned to the right.
+        starts_high: True if a first click sorts the highest value to the top.
     """
 
     key: HistoryColumn
@@ -53,10 +53,10 @@ class HistoryCell:
     """One cell.
 
     Attributes:
-        text: In it.
-        tooltip: In full; empty: as the text.
-        tone: Of the text.
-        icon: Name of an icon before it; empty: none.
+        text: Text in the cell.
+        tooltip: Full text; empty: the same as the text.
+        tone: Tone of the text.
+        icon: Name of an icon before the text; empty: none.
     """
 
     text: str
@@ -105,7 +105,7 @@ def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -
     """Content of a cell.
 
     Args:
-        now_wall_s: Now, UTC: how long a living run has said nothing.
+        now_wall_s: Now, UTC: for the time since a living run was last heard from.
     """
     metric = metric_of(column)
     if metric is not None:
@@ -114,7 +114,7 @@ def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -
 
 
 def history_state(row: HistoryRow, now_wall_s: float) -> RunStateLabel:
-    """How a run goes, or how it ended."""
+    """State of a run, or how it ended."""
     return run_state_label(row.summary, now_wall_s=now_wall_s, is_connected=row.is_reached)
 
 
@@ -156,7 +156,7 @@ def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 
 
 def _epochs(run: RunSummary) -> str:
-    """How many ended; of a study its folds."""
+    """Number of epochs that ended; of a study, the number of its folds."""
     return folds_done_text(run, run.tally) if run.tally else count_text(run.epochs_done)
 
 

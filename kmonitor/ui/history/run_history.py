@@ -1,4 +1,4 @@
-"""Every run that is recorded: which of them are wanted, and in which order."""
+"""All recorded runs: filtering and sorting."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ StartFilter = Literal["any", "day", "week", "month", "year", "older"]
 EndFilter = Literal["any", "running", "finished", "failed"]
 VerdictFilter = Literal["any", "suspected", "growing", "slowing", "quiet"]
 DateRange = tuple[float, float]
-"""From and to, UTC seconds."""
+"""Start and end, UTC seconds."""
 
 _DATE: Final = re.compile(r"\d{4}(-\d{1,2}){0,2}")
 _DAY_S: Final = 86400.0
@@ -51,15 +51,16 @@ _FAILED: Final = frozenset({"failed", "lost", "interrupted"})
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """Which runs are wanted.
+    """Criteria for the runs to show.
 
     Attributes:
-        search_text: All must occur in name, host, model, note, job, id or date of the start.
-        start_filter: When it started; "older": more than 30 days ago.
-        end_filter: How it ended, or that it did not; "failed": not as the training wanted.
+        search_text: Words that must all occur in name, host, model, note, job, id or start date.
+        start_filter: Time of the start; "older": more than 30 days ago.
+        end_filter: End of the run, or that it has not ended; "failed": not as the training
+            intended.
         verdict_filter: Verdict on any metric, as in the list; "quiet": nothing grows.
         host: Name of a host; empty: all.
-        is_pinned: Only those that are pinned.
+        is_pinned: Only pinned runs.
     """
 
     search_text: str = ""
@@ -71,18 +72,18 @@ class HistoryFilter:
 
 
 EVERYTHING: Final = HistoryFilter()
-"""Leaves nothing out."""
+"""Filter that accepts every run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistoryRow:
-    """One run; the same object again while nothing of it changed.
+    """One run; the same object is returned while its data are unchanged.
 
     Attributes:
         run: Run id.
-        summary: As from the hub.
-        host: What its host is called.
-        is_reached: Whether its hub is reached.
+        summary: Summary from the hub.
+        host: Name of the run's host.
+        is_reached: True if the run's hub is connected.
     """
 
     run: str
@@ -96,8 +97,8 @@ class KnownHub:
     """Facts about a hub.
 
     Attributes:
-        name: What its host is called where the user named it; empty: as its runs say.
-        is_reached: Whether it is reached.
+        name: Host name that the user chose; empty: as reported by the hub's runs.
+        is_reached: True if the hub is connected.
     """
 
     name: str
@@ -105,19 +106,19 @@ class KnownHub:
 
 
 class RunHistory:
-    """Finds and orders runs; main thread only.
+    """Filters and sorts runs; main thread only.
 
     Attributes:
-        history_filter: Which runs.
-        sorted_by: By which column.
-        is_falling: The highest comes first.
+        history_filter: Criteria for the runs to show.
+        sorted_by: Column to sort by.
+        is_falling: True if the highest value comes first.
     """
 
     def __init__(self, known_hub: Callable[[str], KnownHub]) -> None:
-        """Nothing is kept of runs that are gone.
+        """Keeps no data of deleted runs.
 
         Args:
-            known_hub: Given the address of a hub, what is known of it; asked once a look.
+            known_hub: Returns the facts about the hub with this address; called once per refresh.
         """
         self.history_filter = EVERYTHING
         self.sorted_by: HistoryColumn = "started"
@@ -127,15 +128,15 @@ class RunHistory:
         self._texts: dict[str, tuple[HistoryRow, str]] = {}
 
     def sort(self, column: HistoryColumn, *, is_falling: bool) -> None:
-        """Order by this column from now on."""
+        """Set the order."""
         self.sorted_by = column
         self.is_falling = is_falling
 
     def rows(self, store: RunStore, *, now_wall_s: float) -> list[HistoryRow]:
-        """Those that are wanted, in order.
+        """Return the runs that match the filter, in order.
 
         Args:
-            store: All that are known.
+            store: All known runs.
         """
         self._renew(store)
         terms = [
@@ -150,7 +151,7 @@ class RunHistory:
         return sorted({row.host for row in self._rows.values()}, key=str.casefold)
 
     def count_text(self, n_shown: int) -> str:
-        """How many are shown of how many: "12 of 5 000 runs"."""
+        """Number of shown and of all runs: "12 of 5 000 runs"."""
         n = len(self._rows)
         if n_shown != n:
             return tr("{n} of {all} runs").format(n=count_text(n_shown), all=count_text(n))
@@ -232,12 +233,12 @@ SHOWN_METRICS: Final[tuple[VerdictMetric, ...]] = ("ram", "vram", "graph", "step
 
 
 def metric_of(column: str) -> VerdictMetric | None:
-    """The metric that a column shows; None: it shows something else."""
+    """Return the metric that a column shows; None: the column shows no metric."""
     return next((metric for metric in SHOWN_METRICS if metric == column), None)
 
 
 def parse_date_range(text: str) -> DateRange | None:
-    """Start and end, UTC, of a date such as 2026-11-22, 2026-11 or 2026; None: no date."""
+    """Start and end, UTC, of a date such as 2026-11-22, 2026-11 or 2026; None: not a date."""
     if _DATE.fullmatch(text) is None:
         return None
     year, month, day = (int(part) if part else 0 for part in (text + "--").split("-")[:3])
@@ -295,7 +296,7 @@ def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
 
 
 def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
-    """The kind that the text states: a graph grows and is no leak, steps slow down."""
+    """Filter that a text names: a growing graph is no leak, and step time slows down."""
     if metric in TIME_METRICS and state == "growing":
         return "slowing"
     if state == "growing" or (metric == "graph" and state == "suspected"):
@@ -304,7 +305,7 @@ def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
 
 
 def _sort_key(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:
-    """Key to sort rows by; None: not known for a row."""
+    """Return a key to sort rows by; its value is None if unknown for a row."""
     metric = metric_of(column)
     if metric is not None:
         return lambda row: metric_reading(row.summary, metric).value

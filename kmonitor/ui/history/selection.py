@@ -1,4 +1,4 @@
-"""Actions on the runs that are selected in the history, and why one is not possible."""
+"""Actions on the runs selected in the history, and why an action is not possible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 HistoryActionKey = Literal["open", "compare", "rename", "note", "pin", "delete"]
 MIN_COMPARED: Final = 2
 MAX_COMPARED: Final = 6
-"""More hues are hard to distinguish."""
+"""Maximum number of compared runs: more hues are hard to distinguish."""
 
 _LONGEST: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryAction:
-    """One thing that can be done.
+    """One action on the selected runs.
 
     Attributes:
-        key: Which.
+        key: Identifies the action.
         icon: Name of an icon.
-        title: On its button and in the menu.
-        shortcut: As Qt writes it.
-        tooltip: What it does, or why it cannot be done now.
-        is_enabled: Whether it can be done now.
-        is_danger: Whether something is lost.
+        title: Text on the button and in the menu.
+        shortcut: Key sequence in Qt's notation.
+        tooltip: Effect of the action, or the reason why it is not possible now.
+        is_enabled: True if the action is possible now.
+        is_danger: True if the action loses data.
     """
 
     key: HistoryActionKey
@@ -47,11 +47,11 @@ class HistorySelectionState:
     """State of the bar below the table.
 
     Attributes:
-        title: Name of the run, or how many are selected.
-        text: Its note, or what all of them take.
-        why_not: Why they cannot be changed; empty where they can.
-        trouble: Why the last change was refused; empty where it was not.
-        actions: From left to right.
+        title: Name of the run, or the number of selected runs.
+        text: Note of the run, or the size of all selected runs.
+        why_not: Reason why the runs cannot be changed; empty if they can.
+        trouble: Reason why the last change was refused; empty if it was not.
+        actions: Actions from left to right.
     """
 
     title: str
@@ -64,11 +64,11 @@ class HistorySelectionState:
 def history_selection_state(
     workspace: Workspace, runs: Sequence[RunSummary]
 ) -> HistorySelectionState:
-    """The bar for these runs.
+    """Return the bar for these runs.
 
     Args:
-        workspace: Knows what may be changed where.
-        runs: Those that are selected; may be none.
+        workspace: Provides which runs may be changed.
+        runs: Selected runs; may be empty.
     """
     why_not = first_edit_blocked_reason(workspace, runs)
     return HistorySelectionState(
@@ -81,7 +81,7 @@ def history_selection_state(
 
 
 def first_edit_blocked_reason(workspace: Workspace, runs: Sequence[RunSummary]) -> str:
-    """Why one of these runs cannot be changed from here; empty where all can."""
+    """Return why one of these runs cannot be changed from here; empty if all can."""
     one_a_hub = {workspace.run_store.at(run.run): run.run for run in runs}.values()
     reasons = (
         edit_blocked_reason(workspace.link_of(run), workspace.hub_name(run)) for run in one_a_hub

@@ -1,4 +1,4 @@
-"""The list of what was done through the hubs: where, who, what, when, and what came of it."""
+"""The audit list of all hubs: host, user, action, time and result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from kmonitor_agent.wire.messages.unions import AuditReply, AuditRequest, AuditR
 _MOST_ROWS = 500
 _ID_LENGTH = 8
 ALL: Final = "*"
-"""Chosen in place of a host's address: all of them."""
+"""Chosen instead of a host's address: all hosts."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One thing that was done.
+    """One audited action.
 
     Attributes:
-        row: A number of its own among the lines of all hubs.
-        cells: As many as there are columns.
-        tooltip: All of it, untrimmed.
+        row: Number that is unique among the lines of all hubs.
+        cells: One text per column.
+        tooltip: All cells, untrimmed.
     """
 
     row: int
@@ -38,8 +38,8 @@ class AuditState:
 
     Attributes:
         lines: Newest first.
-        text: What is said in its place, or below it; may be empty.
-        hosts: Names of the hosts that can be chosen, by address.
+        text: Text in place of the list, or below it; may be empty.
+        hosts: Names of the hosts that the user can choose, by address.
     """
 
     lines: tuple[AuditLine, ...]
@@ -49,13 +49,13 @@ class AuditState:
 
 @dataclass(frozen=True, slots=True)
 class AuditHub:
-    """A hub that could be asked.
+    """A hub whose audit can be requested.
 
     Attributes:
-        address: Its host's.
-        name: What its host is called.
-        send_request: Sends it a question; returns the question's number.
-        why_not: Why it is not asked, in a sentence; empty: it is.
+        address: Address of the hub's host.
+        name: Name of the hub's host.
+        send_request: Sends a request to the hub; returns the request's number.
+        why_not: Reason in one sentence why the hub is not asked; empty: it is.
     """
 
     address: str
@@ -70,39 +70,39 @@ def audit_columns() -> tuple[str, ...]:
 
 
 class AuditStore:
-    """The lists of all hubs as one; main thread only."""
+    """The audit lists of all hubs as one; main thread only."""
 
     def __init__(self, run_name: Callable[[str], str | None]) -> None:
-        """Nothing is requested before `refresh`.
+        """Sends no requests before `refresh`.
 
         Args:
-            run_name: The name of a run by its id; empty or None if it is not known.
+            run_name: Returns the name of a run by its id; empty or None if it is not known.
         """
         self._run_name = run_name
         self._lists: dict[str, _HubAuditList] = {}
         self._numbers: dict[tuple[str, str, int], int] = {}
 
     def show_hubs(self, hubs: Sequence[AuditHub]) -> None:
-        """These are the hubs from now on; the lines of known ones are kept."""
+        """Set the hubs; lines of hubs that stay are kept."""
         before = self._lists
         self._lists = {hub.address: before.get(hub.address, _HubAuditList()) for hub in hubs}
         for hub in hubs:
             self._lists[hub.address].hub = hub
 
     def refresh(self) -> None:
-        """Ask each for the newest, unless the last question is still open."""
+        """Request the newest lines of each hub, unless its last request is still open."""
         for hub_list in self._lists.values():
             hub_list.refresh()
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        """Take a reply; True if it was to a request of this list, which then has changed."""
+        """Process a reply. True if it answers a request of this list, which has then changed."""
         return any(hub_list.apply_reply(reply) for hub_list in self._lists.values())
 
     def state(self, now_wall_s: float, only: str = ALL) -> AuditState:
-        """The list to show now.
+        """Return the list to show now.
 
         Args:
-            only: Address of the one host that is wanted.
+            only: Address of the host whose lines are shown, or `ALL`.
         """
         hosts = {address: hub_list.name for address, hub_list in self._lists.items()}
         wanted = [d for address, d in self._lists.items() if only in (ALL, address)]
@@ -128,7 +128,7 @@ class AuditStore:
 
 
 class _HubAuditList:
-    """Lines of one hub, and its open request."""
+    """Lines of one hub, and its pending request."""
 
     def __init__(self) -> None:
         self.hub: AuditHub | None = None
@@ -174,7 +174,7 @@ class _HubAuditList:
         return True
 
     def note(self, *, is_one: bool) -> str:
-        """Note besides its lines; may be empty."""
+        """Note below the lines; may be empty."""
         why_not = self.hub.why_not if self.hub is not None else ""
         text = why_not or self._refused
         if not text and self._rows_received is None:

@@ -1,4 +1,4 @@
-"""State of the window's connection to a hub, with the banner and the status bar about it."""
+"""State of the window's connection to a hub, with its banner and status bar."""
 
 import math
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class BannerState:
     """The bar above the charts when the hub is lost.
 
     Attributes:
-        title: In bold.
-        text: What it means.
+        title: Text in bold.
+        text: Consequence of the failure.
         icon: Name of an icon.
-        button: On its button; empty: none.
-        can_close: Whether the user can put it away.
+        button: Text on the button; empty: no button.
+        can_close: True if the user can close the bar.
     """
 
     title: str
@@ -36,11 +36,11 @@ class StatusBarState:
     """The status bar.
 
     Attributes:
-        tone: Of the dot.
+        tone: Tone of the dot.
         link: State of the connection to the hub.
         rate: Events a second; may be empty.
         tooltip: More about the hub.
-        version: On the right.
+        version: Version, shown on the right.
     """
 
     tone: Literal["ok", "warn", "crit"]
@@ -54,8 +54,8 @@ class ConnectionStatus:
     """Follows the connection to the hub; main thread only.
 
     Attributes:
-        state: Its state.
-        hub: What the hub said of itself, when it was reached.
+        state: State of the connection.
+        hub: Reply of the hub about itself when it was connected.
     """
 
     def __init__(self) -> None:
@@ -74,33 +74,34 @@ class ConnectionStatus:
 
     @property
     def lost_wall_s(self) -> float:
-        """Since when the hub is not reached, UTC."""
+        """Time at which the connection was lost, UTC."""
         return self._lost_wall_s
 
     @property
     def is_live(self) -> bool:
-        """True while the hub is reached."""
+        """True while the hub is connected."""
         return self.state == "live"
 
     def connected(self, reply: HubReply) -> None:
-        """The hub answered."""
+        """Record that the hub answers."""
         self.state = "live"
         self._trouble = ""
         self.apply_hub_reply(reply)
 
     def apply_hub_reply(self, reply: HubReply) -> None:
-        """The hub's newest reply about itself."""
+        """Store the hub's newest reply about itself."""
         self.hub = reply
         # A trouble that was over and comes back is shown again.
         self._read &= set(reply.troubles)
         self._hub_troubles = [text for text in reply.troubles if text not in self._read]
 
     def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
-        """The hub does not answer.
+        """Record that the hub does not answer.
 
         Args:
-            since_wall_s: Since when, UTC.
-            retry_wall_s: When it is tried again, UTC; infinite: not before the user asks.
+            since_wall_s: Start of the outage, UTC.
+            retry_wall_s: Time of the next attempt, UTC; infinite: not before the user requests
+                one.
         """
         # Before the first answer it is still on its way, not lost.
         self.state = "lost" if self.hub is not None else "connecting"
@@ -110,35 +111,35 @@ class ConnectionStatus:
 
     @property
     def has_trouble(self) -> bool:
-        """True if the hub could not be started here."""
+        """True if the hub could not be started on this machine."""
         return bool(self._trouble)
 
     def trouble(self, text: str) -> None:
-        """The hub could not be started here; empty: it could."""
+        """Set the reason why the hub could not be started on this machine; empty: none."""
         self._trouble = text
 
     def fail(self, what: str, log: str) -> None:
-        """A part of the window failed; it goes on.
+        """Record that a part of the window failed; the window continues.
 
         Args:
-            what: Type and message.
+            what: Type and message of the exception.
             log: Path of the log file.
         """
         self._failure = (what, log)
 
     def dismiss(self) -> None:
-        """The user has read what the banner says."""
+        """Close the banner, as the user has read it."""
         if self._failure is None:
             self._read.update(self._shown())
             self._hub_troubles = [text for text in self._hub_troubles if text not in self._read]
         self._failure = None
 
     def count_rows(self, n: int) -> None:
-        """So many events arrived."""
+        """Count this number of arrived events."""
         self._rows_counted += n
 
     def tick(self, now_wall_s: float) -> None:
-        """Reckon events a second; call about once a second."""
+        """Update the rate of events; call about once a second."""
         passed = now_wall_s - self._counted_wall_s
         if passed > 0:
             self._rows_per_s = self._rows_counted / passed if self._counted_wall_s else 0.0
@@ -146,7 +147,7 @@ class ConnectionStatus:
         self._counted_wall_s = now_wall_s
 
     def banner(self, now_wall_s: float) -> BannerState | None:
-        """The bar above the charts, or None while all is well."""
+        """Return the bar above the charts; None if there is no problem."""
         if self._trouble:
             return BannerState(
                 tr("The hub cannot start."), translated_text(self._trouble), "error", ""
@@ -177,10 +178,10 @@ class ConnectionStatus:
         return BannerState(title, f"{text} {retry}", "unplug", tr("Retry now"))
 
     def hub_trouble_banner(self, host: str) -> BannerState | None:
-        """Troubles that the hub itself reports, until the user has read them.
+        """Return the bar with the problems that the hub itself reports, until the user closes it.
 
         Args:
-            host: What its host is called.
+            host: Name of the hub's host.
         """
         if not self._hub_troubles:
             return None
@@ -201,7 +202,7 @@ class ConnectionStatus:
         return BannerState(title, joined, "error", "", can_close=True)
 
     def _shown(self) -> list[str]:
-        """Text of the hub's troubles; one that stops it from writing is shown alone."""
+        """Texts of the hub's problems; one that stops the hub from writing is shown alone."""
         unwritten = self.hub.unwritten if self.hub is not None else ""
         return [unwritten] if unwritten in self._hub_troubles else self._hub_troubles
 

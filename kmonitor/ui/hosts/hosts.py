@@ -24,7 +24,7 @@ RouteStage = Literal["asking", "opening", "open", "closed"]
 """State of the route to a host: see `kmonitor.connect.follower.RouteChanged`."""
 
 _SKEW_S: Final = 2.0
-"""Clocks that differ by more are mentioned."""
+"""Smallest difference between two clocks that is mentioned, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class HostState:
     """A host in the tree.
 
     Attributes:
-        address: As for ssh.
-        name: What the user calls it.
-        note: On the right while it is not reached: "connecting..."; empty: it is.
-        tone: Of the note.
-        tooltip: Why it is not reached, or what runs there.
+        address: Address as for ssh.
+        name: Name that the user chose.
+        note: Text on the right while the host is not connected: "connecting..."; empty: it is.
+        tone: Tone of the note.
+        tooltip: Reason why the host is not connected, or its running trainings.
     """
 
     address: str
@@ -50,10 +50,10 @@ class Host:
     """One host; main thread only.
 
     Attributes:
-        address: As for ssh.
-        name: What the user calls it.
-        link: Its hub, as this machine's is followed.
-        same_as: Name of the host whose hub this one's is too; empty: of none.
+        address: Address as for ssh.
+        name: Name that the user chose.
+        link: Connection to the host's hub, followed like this machine's.
+        same_as: Name of the host that has the same hub; empty: none.
     """
 
     def __init__(self, address: str, name: str) -> None:
@@ -69,17 +69,17 @@ class Host:
 
     @property
     def trouble(self) -> str:
-        """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
+        """Reason in one sentence why the host is not connected; empty: it is, or unknown."""
         return translated_text(self._what)
 
     def set_route(
         self, stage: RouteStage, what: str, remedy: str, retry_wall_s: float | None
     ) -> None:
-        """The route to it changed.
+        """Set the state of the route to the host.
 
         Args:
-            remedy: What to do about it.
-            retry_wall_s: When it is tried again, UTC; None: not before the user asks.
+            remedy: Remedy for the failure.
+            retry_wall_s: Time of the next attempt, UTC; None: not before the user requests one.
         """
         # The reason stays shown through further attempts until one works.
         if stage == "closed":
@@ -90,7 +90,7 @@ class Host:
         self._retry_wall_s = retry_wall_s
 
     def connected(self, reply: HubReply, now_wall_s: float) -> None:
-        """Its hub answered."""
+        """Record that the host's hub answers."""
         self._stage = "open"
         self._what = ""
         self._remedy = ""
@@ -99,14 +99,14 @@ class Host:
         self.link.connected(reply)
 
     def dismiss(self) -> None:
-        """The user has read why it is not reached, or what its hub says."""
+        """Close the banner about this host, as the user has read it."""
         if self.link.is_live:
             self.link.dismiss()
         else:
             self._is_read = True
 
     def state(self, now_wall_s: float, *, version: str) -> HostState:
-        """The host in the tree."""
+        """Return the host as shown in the tree."""
         if self.link.is_live:
             note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
             return HostState(self.address, self.name, note, "mute", self._live_text(version))
@@ -123,7 +123,7 @@ class Host:
         return HostState(self.address, self.name, tr("connecting\u2026"), "mute", tooltip)
 
     def banner(self, now_wall_s: float) -> BannerState | None:
-        """The bar above the charts; None while all is well, or once it was read."""
+        """Return the bar above the charts; None if there is no problem or the user has read it."""
         if self.link.is_live:
             # One hub by two addresses speaks by the other one.
             return None if self.same_as else self.link.hub_trouble_banner(self.name)
@@ -185,13 +185,13 @@ class HostList:
         self._hosts: dict[str, Host] = {}
 
     def add(self, address: str, name: str = "") -> Host:
-        """Show a host; one that is shown already is called by this name from now on."""
+        """Show a host; a host that is shown already gets this name."""
         host = self._hosts.setdefault(address, Host(address, name))
         host.name = name or address
         return host
 
     def remove(self, address: str) -> None:
-        """Show it no more."""
+        """Stop showing a host."""
         self._hosts.pop(address, None)
 
     def get(self, address: str) -> Host | None:
@@ -201,19 +201,19 @@ class HostList:
         return list(self._hosts.values())
 
     def troubled(self, first: str) -> Host | None:
-        """The host whose trouble to show: that of the selected run, else any."""
+        """Host whose problem is shown: that of the selected run, else any."""
         hosts = list(self._hosts.values())
         own = [host for host in hosts if host.address == first]
         new = [host for host in hosts if host.link.state != "lost"]
         return next((h for h in own + new if h.banner(0.0) is not None), None)
 
     def lost(self) -> list[tuple[str, str, str]]:
-        """Address, name, and why (empty: not known) of each that was reached and is not."""
+        """Address, name, and reason (empty: not known) of each host whose connection is lost."""
         hosts = [host for host in self._hosts.values() if host.link.state == "lost"]
         return [(host.address, host.name, host.trouble) for host in hosts]
 
     def reached_and_total(self) -> tuple[int, int]:
-        """How many are reached, and how many there are."""
+        """Number of connected hosts, and number of all hosts."""
         return sum(h.link.is_live for h in self._hosts.values()), len(self._hosts)
 
 
@@ -222,12 +222,12 @@ class HostLine:
     """A host in the settings.
 
     Attributes:
-        key: Its whole address, which identifies it.
-        name: What it is called.
-        address: As it is shown: without a hub's key.
-        state: Its state, and when it was last reached.
-        tone: Of the state.
-        can_retry: It is not connected, so it can be tried now.
+        key: Full address, which identifies the host.
+        name: Name of the host.
+        address: Address as it is shown: without a hub's key.
+        state: State of the host, and when it was last connected.
+        tone: Tone of the state.
+        can_retry: True if the host is not connected, so that the user can retry now.
     """
 
     key: str
@@ -241,10 +241,11 @@ class HostLine:
 def host_lines(
     hosts: HostList, seen_wall_s: Mapping[str, float], *, now_wall_s: float, version: str
 ) -> tuple[HostLine, ...]:
-    """All hosts, in the order in which they were added.
+    """Return all hosts, in the order in which they were added.
 
     Args:
-        seen_wall_s: When each was last reached by this window or one before it, UTC, by address.
+        seen_wall_s: Time of each host's last connection from this window or an earlier one, UTC,
+            by address.
     """
     found: list[HostLine] = []
     for host in hosts.all():
@@ -270,12 +271,12 @@ def host_lines(
 
 
 def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
-    """Consequence of different versions of hub and window; empty when they are the same.
+    """Consequence of different versions of hub and window; empty if they are equal.
 
     Args:
-        theirs: The hub's version.
-        ours: This program's.
-        host: Where the hub is.
+        theirs: Version of the hub.
+        ours: Version of this program.
+        host: Name of the hub's host.
     """
     if theirs == ours:
         return ""
@@ -297,10 +298,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def command_blocked_reason(hub: HubReply | None, host: str) -> str:
-    """Why nothing may be asked of a hub's runs; empty where it may.
+    """Reason why commands to a hub's runs are refused; empty if they are not.
 
     Args:
-        hub: The hub's reply about itself and this window's role.
+        hub: Reply of the hub about itself and this window's role.
     """
     if hub is None or getattr(hub, "role", "operator") != "viewer":
         return ""
@@ -309,11 +310,11 @@ def command_blocked_reason(hub: HubReply | None, host: str) -> str:
 
 
 def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
-    """Why a hub is not asked what was done through it, in a sentence; empty: it is.
+    """Reason in one sentence why a hub's audit is not requested; empty: it is.
 
     Args:
-        link: State of the connection to it.
-        host: What its host is called.
+        link: State of the connection to the hub.
+        host: Name of the hub's host.
     """
     if not link.is_live:
         return tr("Not connected.")
@@ -328,7 +329,7 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
 
 
 def confirm_remove(host: str) -> Confirmation:
-    """Question before a host is forgotten."""
+    """Return the question to ask before a host is removed."""
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(

@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """How often a limit would have acted.
+    """Result of a dry run.
 
     Attributes:
-        n: So often.
-        span_s: In so many seconds that were measured.
+        n: Number of actions.
+        span_s: Measured time, seconds.
     """
 
     n: int
@@ -29,17 +29,17 @@ class DryRun:
 def dry_run(
     t_s: Floats, values: Floats, *, threshold: float, hold_s: float, cool_down_s: float
 ) -> DryRun:
-    """Count how often values stay above a threshold for the hold time, once in each cool-down.
+    """Count how often values stay above a threshold for the hold time, once per cool-down.
 
-    The effect of the action is not known: values go on as they were measured. So it is an
-    estimate, and a low one where the metric would have grown again after the action.
+    The effect of the action is not known: values continue as measured. So the result is an
+    estimate, and a low one if the metric would have grown again after the action.
 
     Args:
-        t_s: Rising times `[n]`, seconds.
-        values: `values[n]` at `t_s[n]`; NaN where nothing was measured.
+        t_s: Increasing times `[n]`, seconds.
+        values: Values `[n]` at `t_s`; NaN where nothing was measured.
         threshold: In the unit of `values`.
-        hold_s: So long they must stay above.
-        cool_down_s: At least so long from one action to the next.
+        hold_s: Minimum time above the threshold, seconds.
+        cool_down_s: Minimum time from one action to the next, seconds.
     """
     is_read = ~np.isnan(values)
     t_s = t_s[is_read]
@@ -62,7 +62,7 @@ def dry_run(
 def dry_run_text(
     found: DryRun, *, metric: LimitMetric, threshold: float, action: LimitAction
 ) -> str:
-    """The same in a sentence."""
+    """Describe the result in one sentence."""
     limit = round_amount(metric, threshold)
     span = duration_text(found.span_s)
     if not found.n:

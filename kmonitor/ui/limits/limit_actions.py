@@ -26,12 +26,12 @@ _AT_ONE_LIMIT: Final[tuple[LimitAction, ...]] = ("notify", "save", *RECLAIM_ACTI
 
 @dataclass(frozen=True, slots=True)
 class LimitActionChoice:
-    """One thing that a limit can do.
+    """One possible action of limits.
 
     Attributes:
-        action: What.
-        title: As text.
-        is_chosen: Whether it is done now.
+        action: Action of the limit.
+        title: Text of the choice.
+        is_chosen: True if this is the current action.
     """
 
     action: LimitAction
@@ -44,12 +44,12 @@ class LimitActionsState:
     """The part on limits.
 
     Attributes:
-        title: Of the switch: "Reload automatically".
-        is_on: Whether limits do that.
-        is_enabled: Whether the switch can be moved.
-        tooltip: Why it cannot.
-        outcome_text: What will happen.
-        choices: What limits can do; fewer than two: there is no choice.
+        title: Text of the switch: "Reload automatically".
+        is_on: True if limits carry out the action.
+        is_enabled: True if the user can change the switch.
+        tooltip: Reason why the user cannot change the switch.
+        outcome_text: Action that will be carried out at a limit.
+        choices: Possible actions of limits; fewer than two: there is no choice.
     """
 
     title: str
@@ -61,11 +61,11 @@ class LimitActionsState:
 
 
 def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> LimitActionsState:
-    """The actions at this run's limits.
+    """Return the actions at this run's limits.
 
     Args:
-        limits: Its limits, and what new ones would do.
-        why_not: Why nothing can be asked of it; empty when it can.
+        limits: Limits of the run, and the action of new ones.
+        why_not: Reason why the run accepts no requests; empty if it does.
     """
     held: list[LimitMetric] = [m for m in CHART_METRICS if strongest_limit(run, m)]
     answering = [limit.action in RECLAIM_ACTIONS for limit in run.limits]
@@ -88,7 +88,7 @@ def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> Li
 
 
 def limit_action_choices(run: RunSummary, metric: LimitMetric) -> tuple[LimitActionChoice, ...]:
-    """Choices for the limit on one metric; empty where there is none."""
+    """Return the choices for the limit on one metric; empty if there is no limit."""
     limit = strongest_limit(run, metric)
     if limit is None:
         return ()

@@ -1,4 +1,4 @@
-"""Limits of the selected run: in force, asked for, or on offer."""
+"""Limits of the selected run: in force, requested, or possible."""
 
 import math
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ class LimitLine:
     """The limit that a chart draws.
 
     Attributes:
-        value: In the metric's unit.
+        value: Threshold in the metric's unit.
         text: "limit 72 GiB, reload".
-        is_pending: Asked for, not yet acknowledged by the process.
-        action: What is done at it.
+        is_pending: True if the limit was requested but not yet acknowledged by the process.
+        action: Action at the limit.
     """
 
     value: float
@@ -59,11 +59,11 @@ class _Pending:
 
 
 class LimitStore:
-    """Asks for limits and shows them as pending until the process confirms; main thread only.
+    """Requests limits and shows them as pending until the process confirms; main thread only.
 
     Attributes:
-        reloads: A newly set limit acts; else it only notifies.
-        answer: Its action: one of `RECLAIM_ACTIONS`.
+        reloads: True if a new limit acts; else it only notifies.
+        answer: Action of a new limit: one of `RECLAIM_ACTIONS`.
     """
 
     def __init__(self, commands: CommandStore, *, user: str) -> None:
@@ -74,7 +74,7 @@ class LimitStore:
         self.answer: LimitAction = "reload"
 
     def line(self, run: RunSummary, metric: LimitMetric) -> LimitLine | None:
-        """The limit to draw on a metric's chart; None: there is none."""
+        """Return the limit to draw on a metric's chart; None: there is none."""
         pending = self._pending.get((run.run, metric))
         limit = pending.limit if pending else strongest_limit(run, metric)
         value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
@@ -88,7 +88,7 @@ class LimitStore:
         return LimitLine(value, text, pending is not None, limit.action)
 
     def request_value(self, run: RunSummary, metric: LimitMetric, value: float) -> None:
-        """Ask that the metric's limit be this value; the other limits on it stay."""
+        """Request this value for the metric's limit; the other limits on the metric stay."""
         old = strongest_limit(run, metric)
         action: LimitAction = old.action if old and old.action != "notify" else self._action(run)
         limit = LimitSpec(
@@ -102,18 +102,18 @@ class LimitStore:
         self._replace(run, metric, old, limit)
 
     def remove(self, run: RunSummary, metric: LimitMetric) -> None:
-        """Ask that the metric's limit be taken away; the other limits on it stay."""
+        """Request the removal of the metric's limit; the other limits on the metric stay."""
         self._replace(run, metric, strongest_limit(run, metric), None)
 
     def reload_at_limits(self, run: RunSummary | None, *, on: bool) -> None:
-        """Let limits act from now on, or only notify. Those in force are changed as well."""
+        """Let limits act from now on, or only notify. Limits in force are changed as well."""
         shown = self.shown_answer(run)
         self.reloads = on
         if run is not None:
             self._change(run, ("notify", shown), shown if on else "notify")
 
     def answer_with(self, run: RunSummary | None, action: LimitAction) -> None:
-        """Set the action of limits. Those in force that had the same so far are changed too."""
+        """Set the action of limits. Limits in force that had the same action are changed too."""
         shown = self.shown_answer(run)
         self.reloads = True
         self.answer = action
@@ -121,7 +121,7 @@ class LimitStore:
             self._change(run, ("notify", shown), action)
 
     def shown_answer(self, run: RunSummary | None) -> LimitAction:
-        """Action of the strongest limit in force, else of a new one."""
+        """Action of the strongest limit in force, else of a new limit."""
         held = _strongest(
             [each for each in run.limits if each.action in RECLAIM_ACTIONS] if run else []
         )
@@ -130,26 +130,26 @@ class LimitStore:
         return self._possible(run) if run is not None else self.answer
 
     def change_action(self, run: RunSummary, metric: LimitMetric, action: LimitAction) -> None:
-        """Ask that the metric's limit do this; where it lies and the other limits stay."""
+        """Request this action for the metric's limit; its threshold and the other limits stay."""
         old = strongest_limit(run, metric)
         if old is not None and old.action != action:
             self._replace(run, metric, old, _with_action(old, action))
 
     def drop_confirmed(self, run: RunSummary) -> None:
-        """Drop what the process has confirmed."""
+        """Drop requests that the process has confirmed."""
         for key in [k for k in self._pending if k[0] == run.run]:
             if _is_same_limit(self._pending[key].limit, strongest_limit(run, key[1])):
                 del self._pending[key]
 
     def ended(self, command: SentCommand) -> None:
-        """A command's end is known: a failed one takes its pending line back."""
+        """Process the end of a command: if it failed, its pending limit is removed."""
         if command.state == "done" or command.is_open:
             return
         for key in [k for k, p in self._pending.items() if p.command == command.message.id]:
             del self._pending[key]
 
     def has_pending(self, run: str) -> bool:
-        """True if there is a request that the process has not confirmed."""
+        """True if a request is not confirmed by the process."""
         return any(key[0] == run for key in self._pending)
 
     def _action(self, run: RunSummary) -> LimitAction:
@@ -163,7 +163,7 @@ class LimitStore:
     def _change(
         self, run: RunSummary, of: tuple[LimitAction, LimitAction], to: LimitAction
     ) -> None:
-        """Ask that the limits in force that do one of these do that."""
+        """Request the action `to` for limits in force whose action is one of `of`."""
         if "set_limits" not in run.actions:
             return
         limits = [_with_action(each, to) if each.action in of else each for each in run.limits]
@@ -189,7 +189,7 @@ class LimitStore:
 
 
 def metric_reading(run: RunSummary, metric: LimitMetric) -> MetricReading:
-    """The last reading of a metric."""
+    """Return the last reading of a metric."""
     match metric:
         case "ram":
             return run.ram
@@ -204,12 +204,12 @@ def metric_reading(run: RunSummary, metric: LimitMetric) -> MetricReading:
 
 
 def strongest_limit(run: RunSummary, metric: LimitMetric) -> LimitSpec | None:
-    """The limit on a metric with the strongest action, which its chart draws."""
+    """Return the limit on a metric with the strongest action, which its chart draws."""
     return _strongest([limit for limit in run.limits if limit.metric == metric])
 
 
 def round_threshold(metric: LimitMetric, value: float) -> float:
-    """A dragged value as it is shown: three digits in its unit, whole operations."""
+    """Round a dragged value as shown: three digits in its unit, whole operations."""
     if value <= 0:
         return 0.0
     if METRIC_UNITS[metric] != "bytes":

@@ -38,7 +38,7 @@ METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
 _RAW_LIMIT: Final = re.compile(
     r"limit (?P<metric>ram|vram|graph|functions) (?P<value>[0-9]+(\.[0-9]+)?(e\+[0-9]{2})?)"
 )
-"""As agents before 0.2 named a limit: the number as `format` writes it in short."""
+"""Limits as named by agents before 0.2: the number as `format` writes it in short."""
 
 _NAMES: Final[dict[LimitMetric, str]] = {
     "ram": later("RAM"),
@@ -75,28 +75,27 @@ def metric_name(metric: LimitMetric) -> str:
 
 
 def metric_name_in_sentence(metric: LimitMetric) -> str:
-    """The same inside of a sentence: "RAM", "graph size"."""
+    """Name of a metric within a sentence: "RAM", "graph size"."""
     name = metric_name(metric)
     return name if name.isupper() else name[:1].lower() + name[1:]
 
 
 def metric_amount(metric: LimitMetric, value: float) -> str:
-    """A metric's value with its unit."""
     return amount_text(value, METRIC_UNITS[metric])
 
 
 def round_amount(metric: LimitMetric, value: float) -> str:
-    """A limit reads as it was set: "72 GiB", where a measured value says "72.0 GiB"."""
+    """Amount of a limit, as the user set it: "72 GiB", where a measured value reads "72.0 GiB"."""
     return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
 
 
 def limit_action_name(action: LimitAction) -> str:
-    """A limit's action, in one word."""
+    """Action of a limit in one word."""
     return tr(_ACTIONS[action])
 
 
 def limit_action_text(action: LimitAction) -> str:
-    """A limit's action, as a choice: "Collect: release what is retained"."""
+    """Action of a limit as a choice: "Collect: release retained traces"."""
     texts: dict[LimitAction, str] = {
         "notify": tr("Notify only"),
         "save": tr("Save a checkpoint"),
@@ -110,21 +109,21 @@ def limit_action_text(action: LimitAction) -> str:
 
 
 def threshold_text(limit: LimitSpec) -> str:
-    """A limit's threshold: "12 GiB" or "80%"."""
+    """Threshold of a limit: "12 GiB" or "80%"."""
     if limit.fraction is not None:
         return percent_text(limit.fraction)
     return round_amount(limit.metric, limit.value or 0.0)
 
 
 def limit_summary(limit: LimitSpec) -> str:
-    """A limit: "RAM 80%, reload"."""
+    """Limit with its action: "RAM 80%, reload"."""
     return (
         f"{metric_name(limit.metric)} {threshold_text(limit)}, {limit_action_name(limit.action)}"
     )
 
 
 def requester_text(requester: str) -> str:
-    """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
+    """Requester of an action; a limit reads with its size, also if an older agent wrote raw bytes.
 
     Args:
         requester: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's
@@ -140,10 +139,10 @@ def requester_text(requester: str) -> str:
 
 
 def threshold_value(limit: LimitSpec, of: float | None) -> float | None:
-    """A limit's threshold in the metric's unit; None for a part of something unknown.
+    """Threshold of a limit in the metric's unit; None for a fraction of an unknown total.
 
     Args:
-        of: What the metric is a part of, same unit; None if nothing bounds it.
+        of: Total that bounds the metric, same unit; None if nothing bounds it.
     """
     if limit.fraction is None:
         return limit.value

@@ -1,4 +1,4 @@
-"""Curve of the peak over the batch, the largest batch that fits, and what would lower the peak."""
+"""Curve of the peak over the batch, the largest batch that fits, and ways to lower the peak."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from kmonitor.ui.theme.palettes import Tone
 
 @dataclass(frozen=True, slots=True)
 class AxisTick:
-    """A number beside an axis, at 0..1 of it."""
+    """A number beside an axis, at a position of 0..1 on the axis."""
 
     at: float
     text: str
@@ -22,19 +22,19 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class BatchCurve:
-    """The chart; places are 0..1 from the left and from the bottom.
+    """The chart; positions are 0..1 from the left and from the bottom.
 
     Attributes:
-        line: Places of the estimate, from left to right; empty: there is none.
-        band: Left, lower and upper end of the interval.
-        batch: Place of the batch in question, and of its peak.
-        measured: Where a batch was measured, and what it took.
-        limit: How high the device's limit is; None: none is known or it is far above.
+        line: Points of the estimate, from left to right; empty: there is none.
+        band: Position from the left, lower and upper end of the interval.
+        batch: Position of the selected batch and its peak.
+        measured: Positions of measured batches and their measured peaks.
+        limit: Height of the device's limit; None: the limit is not known or far above the curve.
         x_ticks: Batch sizes.
-        y_ticks: Sizes.
-        text: The largest batches that fit.
-        tone: Of the text.
-        description: For a screen reader.
+        y_ticks: Memory sizes.
+        text: Largest batches that fit, as text.
+        tone: Tone of the text.
+        description: Text for a screen reader.
     """
 
     line: tuple[tuple[float, float], ...] = ()
@@ -50,7 +50,7 @@ class BatchCurve:
 
 
 def batch_curve(estimator: MapEstimator) -> BatchCurve:
-    """The curve of the current question."""
+    """Return the curve for the current question."""
     points = estimator.map_estimate.points
     subject = estimator.subject
     limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None
@@ -134,7 +134,7 @@ def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Ton
 
 @dataclass(frozen=True, slots=True)
 class PeakReductionRow:
-    """One change: what it saves, and what it is."""
+    """One change: its saving, and a text that names it."""
 
     saved: str
     text: str

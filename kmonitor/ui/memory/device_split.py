@@ -11,7 +11,7 @@ from kmonitor.ui.text.language import tr
 
 _HUES: Final = {"resident": 0, "transient": 1, "pool": 2, "rest": 3, "others": 5}
 _FREE: Final = -1
-"""Hue of what nobody has."""
+"""Hue of unused memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class DeviceSplitRow:
     """One part as text.
 
     Attributes:
-        title: What it is.
-        text: Its size, or empty.
-        source: Where it comes from, or why it is not known.
-        hue: Which of the palette's; -1: free; None: it is not in the bar.
+        title: Name of the part.
+        text: Size of the part, or empty.
+        source: Source of the size, or the reason why it is not known.
+        hue: Index in the palette; -1: free memory; None: the part is not in the bar.
     """
 
     title: str
@@ -33,15 +33,15 @@ class DeviceSplitRow:
 
 @dataclass(frozen=True, slots=True)
 class DeviceSplitState:
-    """The bar, its rows, and what is often misread.
+    """The bar, its rows, and notes on frequent misunderstandings.
 
     Attributes:
-        title: What is split up.
-        parts: Of the bar.
-        reach: The bar's whole length, bytes.
+        title: Name of the memory that is split.
+        parts: Parts of the bar.
+        reach: Length of the whole bar, bytes.
         rows: The parts as text.
-        paragraphs: What to know about it, in paragraphs.
-        description: For a screen reader.
+        paragraphs: Notes on how to read the numbers, one paragraph each.
+        description: Text for a screen reader.
     """
 
     title: str
@@ -54,14 +54,14 @@ class DeviceSplitState:
 
 @dataclass(frozen=True, slots=True)
 class ResidentMemory:
-    """Bytes that stay between steps, and their source; None: not known."""
+    """Bytes that stay allocated between steps, and their source; None: not known."""
 
     n_bytes: float | None
     source: str
 
 
 class _Split:
-    """Splits the readings; a part that cannot be split off stays in its neighbour."""
+    """Splits the readings; a part that cannot be separated stays in the part next to it."""
 
     def __init__(self, readings: RunReadings, memory: ResidentMemory, backend: str) -> None:
         self._readings = readings
@@ -168,10 +168,10 @@ class _Split:
 def device_split_state(
     readings: RunReadings, memory: ResidentMemory, backend: str
 ) -> DeviceSplitState:
-    """The memory of a run's device, as far as it can be read.
+    """Split the memory of a run's device, as far as it can be read.
 
     Args:
-        memory: What its weights and optimizer take.
+        memory: Memory of the run's weights and optimizer.
         backend: Keras backend of the run.
     """
     split = _Split(readings, memory, backend)

@@ -16,7 +16,7 @@ from kmonitor.ui.theme.palettes import Tone
 
 MapPart = Literal["weights", "gradients", "slots", "kept", "workspace"]
 PARTS: Final[tuple[MapPart, ...]] = ("weights", "slots", "gradients", "kept", "workspace")
-"""From the bottom of a layer's tile to its top: what stays first."""
+"""Parts from the bottom of a layer's tile to its top: those that stay allocated first."""
 
 HUES: Final[dict[MapPart, int]] = {
     "weights": 0,
@@ -67,14 +67,14 @@ class MapTile:
     """A rectangle of the icicle.
 
     Attributes:
-        path: Of the layer, or of the models that it is nested in; empty: the whole.
-        label: What is written on it where there is room.
-        level: Row from the top, 0 is the whole.
+        path: Path of the layer, or of the models that contain it; empty: the whole model.
+        label: Text on the tile, if there is room.
+        level: Row from the top; 0 is the whole model.
         start: Left edge, 0..1 of the width.
         end: Right edge.
-        parts: Of a layer, bytes in the order of `PARTS`; empty of what holds others.
-        tooltip: More about it.
-        is_hatched: It is only assumed: no rule covers it.
+        parts: Bytes of a layer in the order of `PARTS`; empty for tiles that contain others.
+        tooltip: Details of the tile.
+        is_hatched: True if the size is only assumed: no rule covers the layer.
     """
 
     path: str
@@ -88,7 +88,7 @@ class MapTile:
 
 
 def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
-    """The tiles of the icicle: each layer as wide as its part of the peak."""
+    """Return the tiles of the icicle: each layer is as wide as its part of the peak."""
     root = _Node("", "")
     for row in found.layers:
         root.add(row, row.path.split("/"))
@@ -142,7 +142,7 @@ def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[Ma
 
 
 def _name(path: str) -> str:
-    """A layer's own name, or what is no layer in the viewer's language."""
+    """Name of a layer; entries that are no layer are in the viewer's language."""
     return translated_text(path) if path.startswith("(") else path
 
 
@@ -157,11 +157,11 @@ class MapRow:
     """A row of the table.
 
     Attributes:
-        path: Of the layer.
+        path: Path of the layer.
         cells: Texts in the order of `MAP_COLUMNS`.
-        values: Bytes in the same order, to sort by; -1 for what is text.
-        tooltip: Of all cells.
-        tone: Of the note.
+        values: Bytes in the same order, to sort by; -1 for text cells.
+        tooltip: Tooltip of all cells.
+        tone: Tone of the note.
     """
 
     path: str
@@ -172,11 +172,11 @@ class MapRow:
 
 
 def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
-    """The table.
+    """Return the rows of the table.
 
     Args:
-        has_calls: The connections of the layers are known.
-        by: A column; "layer": in the order of computing, others with the largest first.
+        has_calls: True if the connections of the layers are known.
+        by: Column to sort by. "layer": order of computation; others: largest value first.
     """
     rows = [_row(each, has_calls=has_calls) for each in found.layers]
     at = MAP_COLUMNS.index(by)

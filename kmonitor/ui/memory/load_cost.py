@@ -1,4 +1,4 @@
-"""Cost of each way to load a model: the state of its measuring, and its rows."""
+"""Cost of each way to load a model: progress of the measurement, and its rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
 
 REPEATS: Final = (1, 3, 5)
-"""Processes for each way that are offered; medians need three."""
+"""Numbers of processes per way that the user can choose; medians need three."""
 
 _KEPT_HUE: Final = 0
 _PEAK_HUE: Final = 1
@@ -30,15 +30,16 @@ _OPTIMIZERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """One way.
+    """One way to load the model.
 
     Attributes:
-        title: What it is called.
-        bar: What is kept, and what the load took beyond that.
-        figures: Peak, kept and seconds.
-        text: What came back, and whether training goes on; or why it does not work.
-        tone: Of the text.
-        marks: What it is recommended for; may be empty.
+        title: Name of the way.
+        bar: Memory kept after the load, and the additional memory during the load.
+        figures: Peak, kept memory and seconds, as text.
+        text: Restored optimizer state, and whether training can resume exactly; or the error of
+            the load.
+        tone: Tone of the text.
+        marks: Uses for which the way is recommended; may be empty.
     """
 
     title: str
@@ -54,14 +55,14 @@ class LoadCostState:
     """The left side of the file's window.
 
     Attributes:
-        rows: What was measured.
+        rows: One row per measured way.
         reach: Length of the bars, bytes.
-        n_done: Processes that have ended. total: Of how many; 0: none were started.
-        is_running: They go on.
-        progress: How far it is, as text.
-        text: What there is to say instead of rows, or of them.
-        tone: Of the text.
-        recommended: To predict only, and to train on.
+        n_done: Number of ended processes. total: Number of all processes; 0: none were started.
+        is_running: True while processes run.
+        progress: Progress as text.
+        text: Note on the rows, or text in place of rows.
+        tone: Tone of the text.
+        recommended: Recommended ways for prediction only, and for training.
     """
 
     rows: tuple[CostRow, ...] = ()
@@ -76,7 +77,7 @@ class LoadCostState:
 
 
 class LoadCostStore:
-    """Keeps how far the measuring of one file is; main thread only."""
+    """Stores the progress of measuring one file; main thread only."""
 
     def __init__(self) -> None:
         self._costs: tuple[LoadCost, ...] = ()
@@ -91,7 +92,7 @@ class LoadCostStore:
         return self._is_running
 
     def begin(self) -> None:
-        """Measuring begins; what was measured before goes."""
+        """Begin a measurement; earlier results are dropped."""
         self._costs = ()
         self._done = 0
         self._total = 0
@@ -100,7 +101,7 @@ class LoadCostStore:
         self._was_cancelled = False
 
     def progress(self, n_done: int, total: int) -> None:
-        """So many processes have ended."""
+        """Set the number of ended processes."""
         self._done = n_done
         self._total = total
 
@@ -109,12 +110,12 @@ class LoadCostStore:
         self._is_running = False
 
     def refuse(self, what: str, remedy: str) -> None:
-        """It cannot be measured."""
+        """Record why the file cannot be measured."""
         self._why = (what, remedy)
         self._is_running = False
 
     def cancel(self) -> None:
-        """The user wants it no more."""
+        """Record that the user cancelled the measurement."""
         self._is_running = False
         self._was_cancelled = True
 

@@ -1,7 +1,7 @@
 """The memory map that is shown: its question, the estimate so far, and the page's heading.
 
-An estimate takes long with its curve and advice, so it is worked out in steps between which the
-main thread paints.
+An estimate with its curve and advice takes long, so it is computed in steps between which the main
+thread paints.
 """
 
 from collections.abc import Generator, Sequence
@@ -25,13 +25,13 @@ from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 
 class MapEstimator:
-    """Works out what is shown, in steps of one estimate each; main thread only.
+    """Computes the displayed estimate in short steps; main thread only.
 
     Attributes:
-        subject: The run or file; None: none is shown.
-        what_if: The question about it.
-        map_estimate: The answer so far; curve, fit and advice of the question before stay until
-            the new ones are there.
+        subject: Run or file; None: none is shown.
+        what_if: Question about the subject.
+        map_estimate: Estimate so far; curve, fit and advice of the previous question stay until
+            the new ones are ready.
     """
 
     def __init__(self) -> None:
@@ -41,10 +41,10 @@ class MapEstimator:
         self._work: Generator[None] | None = None
 
     def show(self, subject: MapSubject) -> bool:
-        """Show this subject; the question stays if it is the same one.
+        """Show this subject; the question stays if the subject is the same.
 
         Returns:
-            True if there is something to work out.
+            True if something remains to compute.
         """
         before, self.subject = self.subject, subject
         if before == subject:
@@ -63,25 +63,25 @@ class MapEstimator:
         return True
 
     def choose(self, **changed: Any) -> None:
-        """Ask about another training; the names are those of `WhatIf`."""
+        """Change the question; the names are those of `WhatIf`."""
         self.what_if = replace(self.what_if, **changed)
         self._begin()
 
     def reset(self) -> None:
-        """Ask about the training as it is."""
+        """Reset the question to the training as it is."""
         if self.subject is not None:
             self.what_if = trained_what_if(self.subject)
             self._begin()
 
     @property
     def layout(self) -> ModelLayout | None:
-        """The description to estimate."""
+        """Description of the model to estimate."""
         if self.subject is None or not self.subject.sizes:
             return None
         return self.subject.sizes[self.what_if.size].layout
 
     def step(self) -> bool:
-        """Work out a little more; False when all is there."""
+        """Compute the next step; False if the estimate is complete."""
         if self._work is None:
             return False
         try:
@@ -91,12 +91,12 @@ class MapEstimator:
         return self._work is not None
 
     def finish(self) -> None:
-        """Work out all of it."""
+        """Compute the rest of the estimate."""
         while self.step():
             pass
 
     def _begin(self) -> None:
-        """Start over; the map itself is worked out at once."""
+        """Restart; the map itself is computed at once."""
         self._work = None
         layout = self.layout
         subject = self.subject
@@ -151,12 +151,12 @@ class MapPageState:
 
     Attributes:
         title: Name of the run or file.
-        subtitle: What it is.
-        is_filled: There is a map; else `text` is shown in its place.
-        text: Why there is none, or what is going on.
-        remedy: What to do about it.
-        has_device: There is a device to show.
-        has_file: It is a file, which can be inspected and loaded.
+        subtitle: Kind and description of the subject.
+        is_filled: True if there is a map; else `text` is shown in its place.
+        text: Reason why there is no map, or the current progress.
+        remedy: Remedy for the missing map.
+        has_device: True if there is a device to show.
+        has_file: True if the subject is a file, which can be inspected and loaded.
     """
 
     title: str
@@ -169,7 +169,7 @@ class MapPageState:
 
 
 def map_page_state(estimator: MapEstimator) -> MapPageState:
-    """The heading for the subject that is shown."""
+    """Return the heading for the displayed subject."""
     subject = estimator.subject
     found = estimator.map_estimate.found
     if subject is None:

@@ -1,4 +1,4 @@
-"""Content of a model file as its window shows it: facts, layers, and settings as short text."""
+"""Content of a model file as shown in its window: facts, layers, and settings as short text."""
 
 import json
 import struct
@@ -20,7 +20,7 @@ _FORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """One line: what, and its value."""
+    """One line: a name and its value."""
 
     title: str
     value: str
@@ -31,9 +31,9 @@ class ModelFileState:
     """The right side of the file's window.
 
     Attributes:
-        facts: How it was made and compiled.
+        facts: Origin and compilation of the model.
         layers: Path, kind, parameters, size in the file, and shapes, a row each.
-        text: Why there is nothing to show, or not yet.
+        text: Reason why there is nothing to show, or not yet.
     """
 
     facts: tuple[FileFact, ...] = ()
@@ -42,17 +42,17 @@ class ModelFileState:
 
 
 def reading_file() -> ModelFileState:
-    """While it is being read."""
+    """State while the file is being read."""
     return ModelFileState(text=tr("Reading the file\u2026"))
 
 
 def refused_file(what: str, remedy: str) -> ModelFileState:
-    """One that cannot be read."""
+    """State of a file that cannot be read."""
     return ModelFileState(text="\n".join(part for part in (what, remedy) if part))
 
 
 def model_file_state(found: ModelFile) -> ModelFileState:
-    """The content of a file that was read."""
+    """Return the state of a file that was read."""
     layers = tuple(
         (
             each.path,
@@ -106,7 +106,7 @@ def _compiled(compile_settings: CompileSettings | None) -> list[tuple[str, str]]
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """`learning_rate=0.001, beta_1=0.9`; names of objects and what is not set are left out."""
+    """Settings as text: `learning_rate=0.001, beta_1=0.9`; no object names or unset values."""
     return ", ".join(_settings(settings))
 
 
@@ -130,14 +130,14 @@ def _value_text(value: Any) -> str:
 
 
 _MOST_DIGITS: Final = 9
-"""Enough to distinguish any two numbers of float32. Source: IEEE 754, 5.12.2."""
+"""Digits that distinguish any two float32 numbers. Source: IEEE 754, 5.12.2."""
 
 
 def setting_number_text(value: float) -> str:
-    """A number with the digits that it was set with: optimizers keep theirs as float32.
+    """Write a number with the digits that the user set: optimizers store numbers as float32.
 
     Args:
-        value: As the file has it: 0.0010000000474974513 for a float32's 0.001.
+        value: Number in the file, such as 0.0010000000474974513 for the float32 of 0.001.
     """
     try:
         is_short = struct.unpack("f", struct.pack("f", value))[0] == value

@@ -23,7 +23,7 @@ NO_CALLS: Final = "the run reported its layers and weights, but not their connec
 
 
 class ModelStore:
-    """The models of runs' fits, and what their first steps took; main thread only."""
+    """The models of runs' fits, and measurements of their first steps; main thread only."""
 
     def __init__(self) -> None:
         self._facts_by_run: dict[str, dict[int, ModelFacts]] = {}
@@ -49,7 +49,7 @@ class ModelStore:
                 by_run.pop(run, None)
 
     def layout(self, run: str) -> ModelLayout | None:
-        """The model of a run's newest fit; None until all of it has arrived."""
+        """Return the model of a run's newest fit; None until all of its parts have arrived."""
         fits = self.fits(run)
         if fits:
             return fits[-1].layout
@@ -60,13 +60,13 @@ class ModelStore:
         return layout_from_facts(parts)
 
     def fits(self, run: str) -> tuple[FitMemory, ...]:
-        """The fits of a run whose model came with its connections, in order."""
+        """Return the fits of a run whose model was reported with its connections, in order."""
         if run not in self._fits:
             self._fits[run] = fit_memories(self._events.get(run, {}).values())
         return self._fits[run]
 
     def measured(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
-        """Measurements of the same training in any run that is known here."""
+        """Return measurements of the same training in any known run."""
         fits = (each for run in self._events for each in self.fits(run))
         return measurements_of(fits).of(layout, plan)
 
@@ -76,7 +76,7 @@ class ModelStore:
         self._fits.pop(run, None)
 
     def _store_facts(self, run: str, facts: ModelFacts) -> None:
-        """Keep a part of a model; that of an older fit is ignored."""
+        """Store a part of a model; parts of older fits are ignored."""
         known = self._facts_by_run.setdefault(run, {})
         newest = max((part.fit for part in known.values()), default=facts.fit)
         if facts.fit > newest:
@@ -86,10 +86,10 @@ class ModelStore:
 
 
 def layout_from_facts(parts: list[ModelFacts]) -> ModelLayout:
-    """A description with each layer's weights and the optimizer's slots, but no calls.
+    """Build a description with each layer's weights and the optimizer's slots, but no calls.
 
     Args:
-        parts: All of one fit, in order.
+        parts: All parts of one fit's model, in order.
     """
     first = parts[0]
     variables: list[VariableLayout] = []
@@ -116,7 +116,7 @@ def layout_from_facts(parts: list[ModelFacts]) -> ModelLayout:
 
 
 def _variables(path: str, parameters: int, trained: int, n_bytes: int) -> Iterator[VariableLayout]:
-    """A layer's weights as one variable that is trained and one that is not."""
+    """A layer's weights as one trained and one untrained variable."""
     if not parameters:
         return
     dtype = {2: "float16", 8: "float64"}.get(round(n_bytes / parameters), "float32")

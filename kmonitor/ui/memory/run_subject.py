@@ -1,4 +1,4 @@
-"""A run as the subject of a memory map: its model, its batch, and what was measured of it."""
+"""A run as the subject of a memory map: its model, its batch, and its measurements."""
 
 from dataclasses import replace
 
@@ -20,11 +20,11 @@ _USUAL_BATCH = 32
 _NOT_MEASURED = 3
 _LENGTHS = (32, 64, 96, 128, 160, 192, 256, 512, 1024, 2048)
 _USUAL_LENGTH = 128
-"""Length of a sequence that the model leaves open, as for a file."""
+"""Sequence length if the model leaves it open, as for a file."""
 
 
 def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
-    """The subject of the map when a run is selected."""
+    """Return the subject of the map for a selected run."""
     layout = workspace.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
@@ -49,7 +49,7 @@ def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
 
 
 def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
-    """The subject with its model on several lengths: a run does not report that of its data."""
+    """Subject with its model at several lengths: a run does not report the length of its data."""
     try:
         sizes = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
     except OpenShape:
@@ -92,7 +92,7 @@ def run_device_split(
 
 
 def with_measured(workspace: Workspace, subject: MapSubject) -> MapSubject:
-    """A file's subject, with what was measured of the same training in the runs known here."""
+    """Add measurements of the same training, from the known runs, to a file's subject."""
     if not subject.sizes:
         return subject
     layout = subject.sizes[subject.own].layout
@@ -106,7 +106,7 @@ def _batch(workspace: Workspace, run: RunSummary) -> int:
 
 
 def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
-    """The peak of the newest fit's first steps; else the highest that was sampled."""
+    """Peak of the newest fit's first steps; else the highest sampled value."""
     fits = workspace.models.fits(run)
     measured = fits[-1].peak_measurement if fits else None
     if measured is not None:

@@ -15,10 +15,10 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 SCALES: Final = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 4.0)
-"""Scales of the inputs that are offered where the model takes them."""
+"""Input scales that the user can choose, if the model accepts them."""
 
 Missing = Literal["custom", "config", ""]
-"""A file that would help: the model's own classes, or its architecture."""
+"""Missing file that would help: the model's own classes, or its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class SizedLayout:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPeak:
-    """The measured peak of this very training.
+    """The measured peak of exactly this training.
 
     Attributes:
-        peak_bytes: The highest use by the framework's allocator; None: not measured.
-        source: Where the figure comes from, or why there is none.
-        batch: Examples a step; 0: the subject's.
+        peak_bytes: Highest use by the framework's allocator; None: not measured.
+        source: Source of the number, or the reason why there is none.
+        batch: Examples per step; 0: the subject's batch.
     """
 
     peak_bytes: float | None = None
@@ -51,25 +51,25 @@ class MeasuredPeak:
 
 @dataclass(frozen=True, slots=True)
 class MapSubject:
-    """A model and how it is trained, as far as that is known.
+    """A model and its training, as far as they are known.
 
     Attributes:
         key: Id of the run, or path of the file.
-        title: Its name.
-        kind: What it is.
-        sizes: The model by input size, the smallest first; empty where it is not described.
-        own: Which of them is the model's own, or is shown first.
-        is_own_size_known: Whether it is the model's own; False where the model leaves its length
-            open.
-        is_sequence: Whether a size is the length of a sequence.
-        why_none: Why there is no description, or not yet.
-        remedy: What to do about it; empty where nothing is to be done.
-        why_one_size: Why there is one input size alone, or not yet others.
-        batch: Examples a step as it is trained.
-        measured: Of this training, to correct the estimate by.
-        why_unmeasured: Why what was measured does not correct it; may be empty.
-        measured_peak: The peak as it was measured.
-        limit_bytes: What the framework's allocator may take; None: not known.
+        title: Name of the run or file.
+        kind: Kind of the subject.
+        sizes: Model by input size, the smallest first; empty if the model is not described.
+        own: Index of the model's own size, or of the size shown first.
+        is_own_size_known: True if `own` is the model's own size; False if the model leaves its
+            length open.
+        is_sequence: True if a size is the length of a sequence.
+        why_none: Reason why there is no description, or not yet.
+        remedy: Remedy for the missing description; empty if none is needed.
+        why_one_size: Reason why there is only one input size, or not yet others.
+        batch: Examples per step in the training.
+        measured: Measurements of this training, to correct the estimate.
+        why_unmeasured: Reason why measurements do not correct the estimate; may be empty.
+        measured_peak: Measured peak of the training.
+        limit_bytes: Limit on memory of the framework's allocator; None: not known.
     """
 
     key: str
@@ -90,7 +90,7 @@ class MapSubject:
 
 
 def file_loading(path: Path) -> MapSubject:
-    """A file that is being read."""
+    """Return the subject for a file that is being read."""
     return MapSubject(
         key=str(path),
         title=path.name,
@@ -101,7 +101,7 @@ def file_loading(path: Path) -> MapSubject:
 
 
 def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
-    """A file of which there is no map, and what to do about it."""
+    """Return the subject for a file without a map, with the remedy."""
     match missing_of(remedy):
         case "custom":
             remedy = tr(
@@ -116,7 +116,7 @@ def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
 
 
 def missing_of(remedy: str) -> Missing:
-    """The other file that would help, by the options that the remedy names."""
+    """Missing file that would help, derived from the options in the remedy."""
     if "--custom" in remedy:
         return "custom"
     return "config" if "--config" in remedy else ""
@@ -125,11 +125,11 @@ def missing_of(remedy: str) -> Missing:
 def file_described(
     path: Path, layouts: Sequence[tuple[float, ModelLayout]], *, is_whole: bool = True
 ) -> MapSubject:
-    """A file whose model is described.
+    """Return the subject for a file whose model is described.
 
     Args:
-        layouts: With the scale of their inputs; the model as it is first.
-        is_whole: Other sizes were tried already.
+        layouts: Descriptions with the scale of their inputs; the model's own size first.
+        is_whole: True if other sizes have been tried already.
     """
     # Where the model leaves lengths open only the descriptions with lengths are of use.
     closed_layouts = [each for each in layouts if not is_open(each[1])] or list(layouts[:1])

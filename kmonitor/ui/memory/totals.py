@@ -23,14 +23,14 @@ _NOT_MEASURED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class BarPart:
-    """A stretch of the bar of totals.
+    """A part of the bar of totals.
 
     Attributes:
-        n_bytes: Its length.
-        hue: Which of the palette's hues.
-        title: What it is.
-        text: Its size.
-        is_transient: Whether it is there only during a step.
+        n_bytes: Length of the part.
+        hue: Index in the palette.
+        title: Name of the part.
+        text: Size of the part as text.
+        is_transient: True if the memory is only used during a step.
     """
 
     n_bytes: float
@@ -42,7 +42,7 @@ class BarPart:
 
 @dataclass(frozen=True, slots=True)
 class TotalsMark:
-    """A place on the bar, bytes, and what it is."""
+    """A mark on the bar: position in bytes, and name."""
 
     n_bytes: float
     title: str
@@ -55,17 +55,17 @@ class MapTotalsState:
 
     Attributes:
         peak: "1.4 GiB", or empty.
-        interval: The interval, and of what training.
-        tier: How sure it is.
-        tier_tooltip: How it was found.
-        tone: Of the tier.
-        measured: What was measured beside, with its source, or why nothing was.
-        notes: What a reader should know, in lines.
-        parts: Of the bar.
-        marks: On it.
-        span: From where to where the peak may be, bytes.
-        reach: The bar's whole length, bytes.
-        description: All of it in one sentence, for a screen reader.
+        interval: Interval of the peak, and the training that it is about.
+        tier: Calibration level of the estimate.
+        tier_tooltip: Method of the estimate.
+        tone: Tone of the tier.
+        measured: Measured peak with its source, or the reason why there is none.
+        notes: Notes for the reader, one per line.
+        parts: Parts of the bar.
+        marks: Marks on the bar.
+        span: Lower and upper end of the peak's interval, bytes.
+        reach: Length of the whole bar, bytes.
+        description: Bar and marks in one sentence, for a screen reader.
     """
 
     peak: str = ""
@@ -83,11 +83,11 @@ class MapTotalsState:
 
 
 def map_totals_state(result: MapResult, subject: MapSubject, limit: int | None) -> MapTotalsState:
-    """The totals of a map, next to what is measured.
+    """Return the totals of a map, with the measured values.
 
     Args:
-        result: The map; empty totals where there is none.
-        limit: Of the device, bytes; None: none is known.
+        result: Map; its totals are empty if there is no map.
+        limit: Limit of the device, bytes; None: not known.
     """
     found = result.found
     if found is None:

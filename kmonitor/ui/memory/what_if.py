@@ -1,4 +1,4 @@
-"""Questions to the memory map: a training as it is or with changes, and the choices offered."""
+"""Questions for the memory map: a training as it is or with changes, and the possible choices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayo
 
 GIB: Final = 2**30
 PRECISIONS: Final = ("float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16")
-"""Dtype policies that are offered."""
+"""Dtype policies that the user can choose."""
 
 _BACKENDS: Final[dict[Backend, str]] = {
     "tensorflow": later("TensorFlow"),
@@ -48,12 +48,12 @@ class WhatIf:
     """A training to estimate: that of the subject, with changes.
 
     Attributes:
-        batch: Examples a step.
-        size: Which of the subject's input sizes.
+        batch: Examples per step.
+        size: Index of the subject's input size.
         optimizer: A key of `optimizer_choices`; empty: the model's own.
         precision: A dtype policy; empty: the model's own.
-        backend: How a step is computed; empty: as described.
-        limit_bytes: Of the device; 0: the subject's own.
+        backend: Backend and mode that compute a step; empty: as described.
+        limit_bytes: Limit of the device; 0: the subject's own.
     """
 
     batch: int = 32
@@ -64,7 +64,7 @@ class WhatIf:
     limit_bytes: int = 0
 
     def plan(self, layout: ModelLayout) -> Plan:
-        """The same as a plan for the estimator."""
+        """Return the plan for the estimator."""
         policy = self.precision or layout.precision
         return Plan(
             self.batch,
@@ -87,17 +87,17 @@ def trained_what_if(subject: MapSubject) -> WhatIf:
 
 
 def is_as_trained(subject: MapSubject, what_if: WhatIf) -> bool:
-    """True if at most the batch and the device differ from the training."""
+    """True if only the batch and the device may differ from the training."""
     return replace(what_if, batch=subject.batch, limit_bytes=0) == trained_what_if(subject)
 
 
 def device_limit_bytes(subject: MapSubject, what_if: WhatIf) -> int | None:
-    """The device's limit, bytes; None: none is known."""
+    """Limit of the device, bytes; None: not known."""
     return what_if.limit_bytes or subject.limit_bytes
 
 
 def smaller_input_layouts(subject: MapSubject, what_if: WhatIf) -> dict[str, ModelLayout]:
-    """Models with smaller inputs than that of the question, by a text for the change."""
+    """Return models with smaller inputs than the question's, by a text for the change."""
     template = tr("sequences of {size}") if subject.is_sequence else tr("inputs of {size}")
     return {
         template.format(size=each.label): each.layout for each in subject.sizes[: what_if.size]
@@ -110,14 +110,14 @@ class WhatIfControlsState:
 
     Attributes:
         batches: Texts of the batch slider's steps.
-        batch: Index of the current one.
-        sizes: Texts of the input slider's steps; one or none: there is nothing to slide.
-        size: Index of the current one.
-        size_title: What a step is: the size of an input or the length of a sequence.
-        size_why: Why there is nothing to slide; empty where there is.
-        menus: For each of "optimizer", "precision", "backend", "limit" the titles by key.
-        chosen: For each of them the key that is chosen.
-        can_reset: Something differs from the training.
+        batch: Index of the current batch.
+        sizes: Texts of the input slider's steps; one or none: the slider has nothing to move.
+        size: Index of the current size.
+        size_title: Name of the slider: the size of an input or the length of a sequence.
+        size_why: Reason why the slider has nothing to move; empty if it has.
+        menus: Titles by key for each of "optimizer", "precision", "backend", "limit".
+        chosen: Chosen key of each menu.
+        can_reset: True if something differs from the training.
     """
 
     batches: tuple[str, ...]
@@ -134,7 +134,7 @@ class WhatIfControlsState:
 def what_if_controls_state(
     subject: MapSubject | None, what_if: WhatIf
 ) -> WhatIfControlsState | None:
-    """The controls of the page; None while there is no model."""
+    """Return the controls of the page; None while there is no model."""
     if subject is None or not subject.sizes:
         return None
     batches = batch_choices(subject)
@@ -171,12 +171,12 @@ def _own(text: str, *, is_own: bool) -> str:
 
 
 def batch_choices(subject: MapSubject) -> tuple[int, ...]:
-    """The sizes of a batch that are offered, with the training's own."""
+    """Return the batch sizes that the user can choose, including the training's own."""
     return tuple(sorted({*_USUAL_BATCHES, subject.batch}))
 
 
 def optimizer_choices(layout: ModelLayout) -> dict[str, str]:
-    """Titles by key; the first is the model's own."""
+    """Titles of optimizers by key; the first is the model's own."""
     own = layout.optimizer.kind if layout.optimizer is not None else tr("none")
     others = {
         key: title
@@ -187,25 +187,25 @@ def optimizer_choices(layout: ModelLayout) -> dict[str, str]:
 
 
 def precision_choices(layout: ModelLayout) -> dict[str, str]:
-    """Titles by key; the first is the model's own."""
+    """Titles of dtype policies by key; the first is the model's own."""
     others = {each: each for each in PRECISIONS if each != layout.precision}
     return {"": tr("{name} (original)").format(name=layout.precision), **others}
 
 
 def backend_choices(layout: ModelLayout) -> dict[str, str]:
-    """Titles by key; the first is the one that the model is described on."""
+    """Titles of backends by key; the first is the backend that the model is described on."""
     own = backend_of(layout)
     others = {key: tr(title) for key, title in _BACKENDS.items() if key != own}
     return {"": tr("{name} (original)").format(name=tr(_BACKENDS[own])), **others}
 
 
 def backend_title(backend: Backend) -> str:
-    """Title of a way to compute."""
+    """Title of a backend."""
     return tr(_BACKENDS[backend])
 
 
 def limit_choices(subject: MapSubject) -> dict[str, str]:
-    """Titles by size in bytes; the first is the run's own device, or none."""
+    """Titles of limits by size in bytes; the first is the run's own device, or none."""
     own = subject.limit_bytes
     title = tr("not specified") if own is None else round_bytes_text(own)
     first = title if own is None else tr("{name} (original)").format(name=title)

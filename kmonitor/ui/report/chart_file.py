@@ -12,7 +12,7 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.palettes import Palette
 
 PICTURE_SIZE: Final = DrawingSize(960.0, 440.0)
-"""In pixels; a PNG has two for each."""
+"""Size in pixels; a PNG has two pixels for each."""
 
 _EDGE_PX: Final = 20.0
 _TITLE_PX: Final = 15.0
@@ -30,11 +30,11 @@ def chart_file(
     run_name: str,
     typefaces: str = TYPEFACES,
 ) -> str:
-    """The SVG file of a chart.
+    """Return the SVG file of a chart.
 
     Args:
-        state: The chart; a limit that is only offered is left out.
-        typefaces: Names of families, the preferred one first.
+        state: The chart; a limit that is not in force is left out.
+        typefaces: Font families, the preferred one first.
     """
     colours = DrawingColours(palette)
     size = PICTURE_SIZE
@@ -74,7 +74,7 @@ def _heading(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
 
 
 def _legend(state: ChartState, colours: DrawingColours, palette: Palette) -> Markup:
-    """Names of the runs beside their colours, as many as there is room for."""
+    """Names of the runs beside their colours, as many as fit."""
     if len(state.curves) < 2:  # noqa: PLR2004 - a single one needs no legend
         return Markup()
     left = _EDGE_PX

@@ -1,4 +1,4 @@
-"""A chart as an SVG drawing of its own: the same state as in the window."""
+"""A chart as an SVG drawing, from the same state as in the window."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class DrawingSize:
-    """Of a drawing, in its own pixels."""
+    """Size of a drawing, in the drawing's own pixels."""
 
     width: float
     height: float
@@ -56,13 +56,13 @@ def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Mark
     """Draw a chart for a page.
 
     Args:
-        about: All of it in one sentence, for who cannot see it.
+        about: Description in one sentence, for screen readers.
     """
     return svg(state.title, chart_markup(state, colours, CHART_SIZE), CHART_SIZE, about=about)
 
 
 def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
-    """All that a chart of this size draws, from its upper left corner on."""
+    """Draw everything in a chart of this size, from its upper left corner on."""
     canvas = _chart_canvas(state, colours, size)
     return joined(
         (
@@ -82,12 +82,12 @@ def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) 
 def svg(
     title: str, inside: Markup, size: DrawingSize, *, about: str, typefaces: str = TYPEFACES
 ) -> Markup:
-    """A drawing.
+    """Return the `svg` element of a drawing.
 
     Args:
-        size: How large.
-        about: All of it in one sentence.
-        typefaces: Names of families, the preferred one first.
+        size: Size of the drawing.
+        about: Description in one sentence, for screen readers.
+        typefaces: Font families, the preferred one first.
     """
     return tag(
         "svg",
@@ -106,15 +106,15 @@ def svg(
 
 
 _MIDDLE_PART: Final = 0.36
-"""From the middle of a line of text to its baseline, of the size of the type."""
+"""Distance from the middle of a line of text to its baseline, as a fraction of the type size."""
 
 
 @dataclass(frozen=True, slots=True)
 class SvgPen:
-    """How lines, shapes and words are written.
+    """Writes lines, shapes and texts as SVG.
 
     Attributes:
-        drawing_colours: In which colours.
+        drawing_colours: Colours of the drawing.
     """
 
     drawing_colours: DrawingColours
@@ -125,7 +125,7 @@ class SvgPen:
         """A thin straight line.
 
         Args:
-            colour: By its name in the palette.
+            colour: Name of the colour in the palette.
             dashes: Lengths of dashes and gaps; empty: none.
             opacity: 0..1.
         """
@@ -143,7 +143,7 @@ class SvgPen:
         Args:
             corner: Upper left.
             size: Width and height.
-            colour: By its name in the palette.
+            colour: Name of the colour in the palette.
             opacity: 0..1.
         """
         style = f"fill:{self.drawing_colours.colour(colour)};fill-opacity:{opacity:g}"
@@ -152,7 +152,7 @@ class SvgPen:
         return tag("rect", x=x, y=y, width=width, height=height, style=style)
 
     def shape(self, corners: Sequence[Point], colour: str, *, opacity: float = 1.0) -> Markup:
-        """A filled shape of straight edges."""
+        """A filled polygon."""
         style = f"fill:{self.drawing_colours.colour(colour)};fill-opacity:{opacity:g}"
         return tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), style=style)
 
@@ -166,11 +166,12 @@ class SvgPen:
         px: float = META_PX,
         weight: int = 400,
     ) -> Markup:
-        """A line of words around a height.
+        """A line of text, centred at a height.
 
         Args:
-            at: Where it begins, or ends, or has its middle; the height is that of its middle.
-            colour: By its name in the palette.
+            at: Start, end or middle of the text, depending on `anchor`; the height is that of its
+                middle.
+            colour: Name of the colour in the palette.
             px: Size of the type.
         """
         return tag(
@@ -190,11 +191,11 @@ class ChartCanvas(SvgPen):
     """One drawing of a chart.
 
     Attributes:
-        chart_state: What is shown.
-        frame: Where.
+        chart_state: State of the chart.
+        frame: Position of the plot.
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
-        legend: Of stacked bars.
+        legend: Legend of stacked bars.
     """
 
     chart_state: ChartState
@@ -222,11 +223,11 @@ def _chart_canvas(state: ChartState, colours: DrawingColours, size: DrawingSize)
 
 _WIDE_LETTER_PART: Final = 1.02
 _LETTER_PART: Final = 0.58
-"""Width of a letter of the size of the type. Source: Inter's mean with figures of equal width."""
+"""Mean width of a letter per type size. Source: Inter's mean, with tabular figures."""
 
 
 def text_width(text: str, px: float = META_PX) -> float:
-    """About how wide a text is, pixels: the reader's own typeface is not known."""
+    """Estimate the width of a text, pixels: the reader's typeface is not known."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return px * (wide * _WIDE_LETTER_PART + (len(text) - wide) * _LETTER_PART)
 
@@ -237,12 +238,12 @@ _UNIT_BELOW_PX: Final = 14.0
 
 
 def svg_left_margin(axis: Axis) -> float:
-    """Room for the vertical axis' texts, pixels."""
+    """Width of the labels of the vertical axis, pixels."""
     return max(24.0, max(text_width(text) for text in (*axis.texts, axis.unit)) + _TICK_GAP_PX + 2)
 
 
 def shading_markup(canvas: ChartCanvas) -> Markup:
-    """Stretches without data, and the window that a verdict rests on."""
+    """Ranges without data, and the window that a verdict is based on."""
     bands = [
         _shaded_span(canvas, (gap.x_from, gap.x_to), "mute", gap.text)
         for gap in canvas.chart_state.gaps
@@ -265,7 +266,7 @@ def _shaded_span(
 
 
 def backdrop_markup(canvas: ChartCanvas) -> Markup:
-    """Grid, numbers, and where epochs begin."""
+    """Grid, numbers, and starts of epochs."""
     return joined((_y_texts(canvas), _epoch_marks(canvas), _x_texts(canvas)))
 
 
@@ -337,13 +338,13 @@ _DOT_PX: Final = 1.5
 
 
 def curves_markup(canvas: ChartCanvas) -> Markup:
-    """All of them, the selected one on top."""
+    """All curves, the selected one on top."""
     curves = sorted(canvas.chart_state.curves, key=is_on_top)
     return joined(_curve(canvas, curve) for curve in curves)
 
 
 def is_on_top(curve: CurveState) -> bool:
-    """Order of drawing: the selected run's last."""
+    """Sort key for drawing: the selected run is last."""
     return curve.selected
 
 
@@ -371,7 +372,7 @@ def _curve(canvas: ChartCanvas, curve: CurveState) -> Markup:
 
 
 def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
-    """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
+    """Segments of a curve between gaps, within the frame's horizontal range, in pixels."""
     x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
     is_finite = np.isfinite(y)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_finite, [False]))))
@@ -384,7 +385,7 @@ def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
 
 
 def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray, FloatArray]:
-    """The points from `lo` to `hi`, with one on each edge that a line runs across."""
+    """Points from `lo` to `hi`, with an interpolated one at each edge that the line crosses."""
     first = int(np.searchsorted(x, lo))
     end = int(np.searchsorted(x, hi, side="right"))
     inner_x = x[first:end]
@@ -399,7 +400,7 @@ def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray
 
 
 def _y_between(x: FloatArray, y: FloatArray, behind: int, where: float) -> float:
-    """Height of the line from the point before to the one behind; NaN where one is missing."""
+    """Height of the line before point `behind`, at `where`; NaN if a value is missing."""
     before = behind - 1
     part = (where - x[before]) / (x[behind] - x[before])
     return float(y[before] + part * (y[behind] - y[before]))
@@ -422,7 +423,7 @@ _BAND_OPACITY: Final = 0.16
 
 
 def forecast_markup(canvas: ChartCanvas) -> Markup:
-    """The line to where a limit is met, and the band that it may lie in."""
+    """Line to the point where a limit is reached, and the uncertainty band of that point."""
     forecast = canvas.chart_state.forecast
     frame = canvas.frame
     if forecast is None:
@@ -449,7 +450,7 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
 
 
 def _end_within(start: Point, end: Point, right: float) -> Point:
-    """Where the line from start to end leaves the plot."""
+    """Point where the line from start to end leaves the plot on the right."""
     if end[0] <= right or end[0] <= start[0]:
         return end
     part = (right - start[0]) / (end[0] - start[0])
@@ -463,7 +464,7 @@ def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
 
 
 def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Markup:
-    """A limit that has no line of its own: dotted ahead, its text beside it."""
+    """A limit without a line of its own: a dotted line ahead, with its text."""
     if not text:
         return Markup()
     y = meets[1]
@@ -477,7 +478,7 @@ _FLAG_HEIGHT_PX: Final = 16.0
 
 
 def flags_markup(canvas: ChartCanvas) -> Markup:
-    """What was carried out, with its words where there is room."""
+    """Flags of actions, with their text if there is room."""
     placed = _placed_flags(canvas)
     # All poles first: none may cross another flag's label.
     poles = [_flag_pole(canvas, flag, position) for flag, position in placed]
@@ -526,7 +527,7 @@ _LABEL_HEIGHT_PX: Final = 14.0
 
 
 def limit_markup(canvas: ChartCanvas) -> Markup:
-    """The limit line with its words, clear of curve and flags where there is such a place."""
+    """The limit line with its text, which avoids curve and flags if there is such a position."""
     limit = canvas.chart_state.limit
     frame = canvas.frame
     if limit is None:
@@ -542,7 +543,7 @@ def limit_markup(canvas: ChartCanvas) -> Markup:
 
 
 def _limit_label_at(canvas: ChartCanvas, limit: LimitLineState, text: str, y: float) -> Point:
-    """Left edge and middle of the words."""
+    """Left edge and middle of the limit's text."""
     frame = canvas.frame
     within: Span = (frame.left + 6.0, frame.right - 4.0)
     positions = [position for _, position in _placed_flags(canvas)]
@@ -565,7 +566,7 @@ def _limit_label_at(canvas: ChartCanvas, limit: LimitLineState, text: str, y: fl
 
 
 def newest_dots_markup(canvas: ChartCanvas) -> Markup:
-    """The last value of each curve."""
+    """Dots at the last value of each curve."""
     frame = canvas.frame
     colours = canvas.drawing_colours
     parts: list[Markup] = []

@@ -1,4 +1,4 @@
-"""Everything that a report of a run or a study says, as plain data loaded from a hub."""
+"""Contents of a report about a run or a study, as plain data loaded from a hub."""
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -69,7 +69,7 @@ CHART_WIDTH_PX: Final = 600
 
 PLOT_WIDTH_PX: Final = 530
 PLOT_HEIGHT_PX: Final = 200
-"""Room for the bars and lines of a study's charts."""
+"""Size of the bars and lines in a study's charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,11 @@ class StudyContents:
     """A study as it was when the report was made.
 
     Attributes:
-        page: How far it is, each fold, and the attempts.
-        memory: Of each fold.
-        metrics: Of the folds' epochs, the usual one first; empty: no fold reported an epoch.
-        is_search: Its folds are the trials of a search.
+        page: Progress, each fold, and the attempts.
+        memory: Peak memory of each fold.
+        metrics: Metrics of the folds' epochs, the default one first; empty: no fold reported an
+            epoch.
+        is_search: True if the folds are the trials of a search.
     """
 
     page: StudyState
@@ -102,10 +103,10 @@ class MapContents:
     """The memory map of a run's model, as the window shows it.
 
     Attributes:
-        totals: The peak as text.
-        rows: By layer.
-        points: Of the peak over the batch.
-        fit: The largest batches within the run's limit as text; may be empty.
+        totals: Peak as text, with its bar.
+        rows: Memory by layer.
+        points: Peaks over the batch.
+        fit: Largest batches within the run's limit, as text; may be empty.
         advice: Changes that would lower the peak.
     """
 
@@ -121,21 +122,21 @@ class ReportContents:
     """A run as it was when the report was made.
 
     Attributes:
-        run: Its summary.
+        run: Summary of the run.
         header: Title, subtitle and chips.
-        created_wall_s: When the report was made, UTC epoch seconds.
-        end: How it ended, where that was badly: its last minute, and what can go on.
-        study: Results of its folds; None: it is a training of its own, and no study.
+        created_wall_s: Time of the report, UTC epoch seconds.
+        end: End of the run if it ended badly: its last minute, and how to continue.
+        study: Results of the folds; None: the run is a training, and no study.
         charts: As in the window, left to right and top to bottom; then the training's metrics.
-        verdicts: What was judged, with evidence, forecast and advice.
+        verdicts: Verdicts, with evidence, forecast and advice.
         reclaims: Records of saves, collects, reloads and restarts, oldest first.
-        events: What happened, oldest first.
-        readings: The last memory readings by group, and why others are missing.
-        model: The parts of the last fit's model, in order; empty: none was reported.
-        memory_map: Of that model; None: there is none.
-        fit: How the last fit was called; None before the first.
+        events: Events, oldest first.
+        readings: Last memory readings by group, and the reason why others are missing.
+        model: Parts of the last fit's model, in order; empty: none was reported.
+        memory_map: Memory map of that model; None: there is none.
+        fit: Arguments of the last fit; None before the first.
         sessions: The run's processes, oldest first.
-        sources: Of each measured field, as reported last.
+        sources: Source of each measured field, as reported last.
     """
 
     run: RunSummary
@@ -159,17 +160,17 @@ _MAX_EXTRA_CHARTS: Final = 40
 
 
 class ReportLoader:
-    """A workspace without a window, whose requests are answered at once; for one thread.
+    """A workspace without a window, whose requests are answered synchronously; for one thread.
 
     Attributes:
-        workspace: What is known of the run; it is the selected one, and the only one.
-        charts: Its charts, in epochs where the run has some, else in seconds.
-        metrics: Further ones: training metrics and GPU readings.
-        kinds: Those that this run has.
+        workspace: State of the run, which is the selected and only one.
+        charts: Charts of the run, in epochs if it has any, else in seconds.
+        metrics: Further charts: training metrics and GPU readings.
+        kinds: Kinds of further charts that the run has.
     """
 
     def __init__(self, client: HubClient, run: RunSummary) -> None:
-        """Ask for everything that a window would. Raises: `HubUnreachable`, `HubAccessDenied`."""
+        """Request everything that a window would. Raises: `HubUnreachable`, `HubAccessDenied`."""
         self._client = client
         self._run = run
         self._requests: deque[tuple[int, Message]] = deque()
@@ -244,10 +245,10 @@ class ReportLoader:
 
 
 def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
-    """Ask a hub for all that a report says.
+    """Request the contents of a report from a hub.
 
     Args:
-        client: Of the run's hub.
+        client: Client of the run's hub.
 
     Raises:
         UserError: The hub does not answer.
@@ -278,7 +279,7 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
 
 
 def map_contents(subject: MapSubject) -> MapContents | None:
-    """All of a subject's map; None if its model is not known."""
+    """Return the full map of a subject; None if its model is not known."""
     estimator = MapEstimator()
     estimator.show(subject)
     estimator.finish()
@@ -329,7 +330,7 @@ def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What no panel of the window shows."""
+    """Facts that no panel of the window shows."""
 
     model: Sequence[ModelFacts]
     fit: FitStarted | None
@@ -360,11 +361,11 @@ def _load_facts(client: HubClient, run: str) -> _Facts:
 
 
 def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -> StudyContents:
-    """Ask for what is known of a study and of its folds.
+    """Request the data of a study and its folds.
 
     Args:
-        client: Of the study's hub.
-        loader: With the study's own run.
+        client: Client of the study's hub.
+        loader: Loader of the study's own run.
 
     Raises:
         UserError: The hub does not answer.

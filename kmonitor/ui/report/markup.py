@@ -1,4 +1,4 @@
-"""HTML and SVG in which no text of a script is ever taken for markup; tables and marks."""
+"""HTML and SVG, with texts from scripts always escaped; tables and marks."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from kmonitor_agent.wire.text import printable
 
 
 class Markup(str):
-    """Text that is markup already; every other text is escaped where it is put in."""
+    """Text that is already markup; every other text is escaped when it is inserted."""
 
     __slots__ = ()
 
 
 Part = Markup | str
-"""What an element may hold."""
+"""Content of an element."""
 
 _VOID_ELEMENTS: Final = frozenset({"meta"})
 
@@ -24,9 +24,9 @@ def tag(name: str, /, *inside: Part, **attributes: str | float) -> Markup:
     """One element.
 
     Args:
-        inside: What it holds: texts are escaped, markup is not.
-        attributes: Their names, `_` for `-`, and an `_` at the end left out (`class_`); empty ones
-            are left out.
+        inside: Content: texts are escaped, markup is not.
+        attributes: Attributes by name; `_` becomes `-`, a trailing `_` is dropped (`class_`), and
+            empty ones are left out.
     """
     filled = [(key, value) for key, value in attributes.items() if value != ""]
     attributes_text = "".join(
@@ -46,17 +46,17 @@ def _attribute_value(value: str | float) -> str:
 
 
 def joined(parts: Iterable[Part]) -> Markup:
-    """Several parts one behind the other."""
+    """Concatenate several parts."""
     return Markup("".join(part if isinstance(part, Markup) else escaped(part) for part in parts))
 
 
 def escaped(text: str) -> Markup:
-    """A text as it is to be read: no markup, and no letter that turns a line around."""
+    """Escape a text: no markup, and no character that reverses the direction of a line."""
     return Markup(html.escape(printable(text), quote=True))
 
 
 def lines(text: str) -> Markup:
-    """A text of several lines, each on its own."""
+    """Return a text of several lines, each on a line of its own."""
     return Markup("<br>".join(escaped(line) for line in text.splitlines()))
 
 
@@ -65,8 +65,9 @@ class TableHead:
     """A column's head.
 
     Attributes:
-        title: Above it.
-        kind: How its cells are set: "number" right, "still" never folded, "long" with room.
+        title: Text above the column.
+        kind: Style of the cells: "number" right-aligned, "still" never wrapped, "long" with extra
+            width.
     """
 
     title: str
@@ -74,7 +75,7 @@ class TableHead:
 
 
 def table_markup(heads: Sequence[TableHead], rows: Iterable[Sequence[Part]]) -> Markup:
-    """A table; wider than the page it can be scrolled."""
+    """A table; it scrolls if it is wider than the page."""
     titles = [tag("th", head.title, class_=head.kind, scope="col") for head in heads]
     body = [
         tag("tr", *(_cell(cell, head) for cell, head in zip(row, heads, strict=True)))
@@ -90,7 +91,7 @@ def _cell(cell: Part, head: TableHead) -> Markup:
 
 
 def facts_markup(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Names with what they are; what says nothing is left out."""
+    """Names with their values; empty values are left out."""
     items = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
     return tag("dl", *items, class_="card")
 
@@ -99,5 +100,5 @@ _TONE_MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "accen
 
 
 def tone_mark(tone: str) -> str:
-    """The mark beside a text, so that colour alone says nothing; a point for most tones."""
+    """Mark beside a text, so that meaning never depends on colour alone; a dot for most tones."""
     return _TONE_MARKS.get(tone, "\u25cf")

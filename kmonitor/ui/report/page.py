@@ -1,4 +1,4 @@
-"""A report as one HTML file: no script, nothing loaded from anywhere."""
+"""A report as one HTML file: no scripts, and nothing loaded from elsewhere."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -55,7 +55,7 @@ from kmonitor_agent.wire.release import VERSION
 
 
 def environment_section(contents: ReportContents) -> Markup:
-    """Host, versions, processes; readings and sources, which a study's own process has none of."""
+    """Host, versions, processes; readings and sources, which a study's own process lacks."""
     sessions = contents.sessions
     readings = contents.readings
     sources = contents.sources
@@ -143,11 +143,11 @@ def _sources(sources: Iterable[FieldSource]) -> Markup:
 
 
 def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup:
-    """The model of the last fit: how it was trained, its size, its layers.
+    """The model of the last fit: training arguments, size, layers.
 
     Args:
-        parts: Of one fit's model.
-        fit: How that fit was called; None: none was.
+        parts: Parts of one fit's model.
+        fit: Arguments of that fit; None: there was none.
     """
     title = tag("h2", tr("Model"))
     if not parts:
@@ -202,7 +202,7 @@ def _yes_or_no(*, is_so: bool) -> str:
 
 
 def memory_map_section(contents: MapContents) -> Markup:
-    """Memory of a training of the run's model by layer, as the window's map has it."""
+    """Memory of the run's training by layer, as in the window's map."""
     totals = contents.totals
     # Where the connections of layers are not known, neither is the peak of other batches.
     lines = (*totals.interval.splitlines(), totals.tier, totals.measured, *totals.notes)
@@ -262,7 +262,7 @@ _CELL_CLASSES: Final = {"plain": "", "mute": "mute", "warn": "warn"}
 
 
 def reclaims_section(rows: Sequence[ReclaimRow]) -> Markup:
-    """Each save, collect, reload and restart with what it gave back."""
+    """Each save, collect, reload and restart with the memory that it released."""
     title = tag("h2", tr("Reclaims"))
     if not rows:
         return tag("section", title, tag("p", tr("Nothing was reclaimed."), class_="mute"))
@@ -289,7 +289,7 @@ _LEVEL_MARKS: Final = {"info": "", "warning": "\u25b2", "error": "\u2715"}
 
 
 def events_section(rows: Sequence[EventLogRow]) -> Markup:
-    """What happened, oldest first; of very many the newest."""
+    """Events, oldest first; only the newest if there are very many."""
     title = tag("h2", tr("Events"))
     if not rows:
         return tag("section", title, tag("p", tr("No events yet."), class_="mute"))
@@ -320,13 +320,14 @@ def _event_cells(rows: Sequence[EventLogRow]) -> list[list[Part]]:
 
 
 def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
-    """Write the report of a run; a file of that name is replaced.
+    """Write the report of a run; an existing file is replaced.
 
     Args:
-        client: Of the run's hub.
+        client: Client of the run's hub.
 
     Raises:
-        UserError: The hub does not answer, or the file cannot be written; it is as it was.
+        UserError: The hub does not answer, or the file cannot be written; an existing file is
+            unchanged.
     """
     page = report_page(report_contents(client, run))
     with atomic_file(output) as file:
@@ -334,11 +335,11 @@ def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
 
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-"""Even if a text of a script were taken for markup, nothing could run or be loaded."""
+"""Second defence: if a script's text were taken for markup, it could run and load nothing."""
 
 
 def report_page(contents: ReportContents) -> str:
-    """The whole file."""
+    """Return the report as HTML."""
     body = tag(
         "main",
         _head(contents),
@@ -477,7 +478,7 @@ _SHORT_ID_LETTERS: Final = 8
 
 
 def file_stem(run: RunSummary) -> str:
-    """A name for a file about a run, which no file system refuses: "resnet50-3f2a8c1e"."""
+    """Return a file name for a run that every file system accepts: "resnet50-3f2a8c1e"."""
     # Without points: what follows one would be taken for the ending.
     letters = "".join(each if each.isalnum() or each in "-_" else "-" for each in run.name)
     name = letters.encode()[:_MAX_STEM_BYTES].decode(errors="ignore").strip("-")

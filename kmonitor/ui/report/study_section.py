@@ -1,4 +1,4 @@
-"""A study's part of a report: how far it is, each fold, its charts as SVG, and the attempts."""
+"""Section of a report about a study: progress, each fold, charts as SVG, and attempts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ from kmonitor.ui.text.language import tr
 
 
 def study_section(study: StudyContents) -> Markup:
-    """How far a study is, one cell a fold, its charts, its attempts."""
+    """Progress of a study, one cell per fold, its charts, its attempts."""
     return joined((_folds(study), _charts(study), _attempts_table(study)))
 
 
@@ -147,11 +147,11 @@ _SIZE: Final = DrawingSize(_LEFT_PX + PLOT_WIDTH_PX + 12.0, _BOTTOM_PX + 20.0)
 _BELOW_PX: Final = 13.0
 _MOST_BAR_PX: Final = 22.0
 _BAR_PART: Final = 0.74
-"""Of a fold's room, that its bars take together."""
+"""Width of a fold's bars together, as a fraction of the fold's width."""
 
 
 def metric_svg(state: FoldMetricState) -> Markup:
-    """Each fold thin, their mean, and one standard deviation around it."""
+    """Curve of each fold as a thin line, their mean, and one standard deviation around it."""
     pen = SvgPen(DrawingColours())
     upper = [_point_px(x, high) for x, _, high in state.band]
     lower = [_point_px(x, low) for x, low, _ in reversed(state.band)]
@@ -166,7 +166,7 @@ def metric_svg(state: FoldMetricState) -> Markup:
 
 
 def memory_svg(state: FoldMemoryState) -> Markup:
-    """One bar a fold, two where a GPU was used, and the bound that they run under."""
+    """One bar per fold, two if a GPU was used, and the memory limit of the folds."""
     pen = SvgPen(DrawingColours())
     slot = PLOT_WIDTH_PX / len(state.bars)
     parts = [_y_axis_markup(pen, state.y_ticks)]

@@ -1,4 +1,4 @@
-"""Colours of drawings, and a report's style sheet: light or dark as the reader's system is."""
+"""Colours of drawings, and a report's style sheet: light or dark like the reader's system."""
 
 from dataclasses import dataclass, fields
 from typing import Final
@@ -9,28 +9,28 @@ from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
 
 @dataclass(frozen=True, slots=True)
 class DrawingColours:
-    """Names of colours to what a drawing says.
+    """Maps names of colours to values in a drawing.
 
     Attributes:
-        palette: Its colours; None: variables that the page around the drawing defines, so that
+        palette: Palette of the drawing; None: variables that the surrounding page defines, so that
             one drawing suits light and dark.
     """
 
     palette: Palette | None = None
 
     def colour(self, name: str) -> str:
-        """A colour by its field name in a palette: "card", "border", "crit", ..."""
+        """Colour by its field name in a palette: "card", "border", "crit", ..."""
         return f"var(--{name})" if self.palette is None else str(getattr(self.palette, name))
 
     def series(self, hue: int) -> str:
-        """The colour of a run or layer, as of `Palette.hue`."""
+        """Colour of a run or layer, as `Palette.hue`."""
         if self.palette is not None:
             return self.palette.hue(hue)
         return f"var(--grey-{-1 - hue})" if hue < 0 else f"var(--series-{hue % len(LIGHT.series)})"
 
 
 def style_element() -> Markup:
-    """The `style` element; all of it is written here, nothing of it by a run."""
+    """Return the `style` element; its text is constant, with nothing from a run."""
     return tag("style", Markup(_STYLE_SHEET))
 
 

@@ -17,10 +17,10 @@ from kmonitor.ui.verdicts.evidence import suspicion_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 ALWAYS_SHOWN: Final = 8
-"""Groups up to this size show their members; larger ones when one is selected or searched."""
+"""Groups up to this size always show their members; larger ones when selected or searched."""
 
 MOST_ENDED: Final = 200
-"""Most runs that have ended in the tree, the newest; the history has all of them."""
+"""Maximum number of ended runs in the tree, the newest ones; the history has all of them."""
 
 _LONGEST_WHY: Final = 60
 
@@ -31,14 +31,14 @@ class RunRow:
 
     Attributes:
         run: Run id.
-        name: Its name.
+        name: Name of the run.
         line: Second line: epoch and memory, or how it ended.
         state: Icon, word and tone.
-        hue: Index of its colour on the charts; None: it is not drawn there.
+        hue: Index of the run's colour on the charts; None: it is not drawn there.
         fraction: Part of the planned epochs that is done, 0..1; None: unknown or ended.
         tooltip: Full name and more.
-        is_pale: Ended: written in the secondary colour.
-        mark: What the mark beside its name says; empty: there is none.
+        is_pale: True for an ended run, which is written in the secondary colour.
+        mark: Tooltip of the mark beside the name; empty: there is no mark.
         depth: 1 for a rank below the row of its group, else 0.
     """
 
@@ -59,12 +59,12 @@ class HostRow:
     """One host with its runs.
 
     Attributes:
-        host: What it is called.
-        note: On the right: "2 runs", or why there is nothing new.
-        runs: Its runs, living ones first, newest start first.
-        address: As for ssh; empty: the runs of this machine's hub.
-        tone: Of the note.
-        tooltip: Why it is not reached, or what runs there.
+        host: Name of the host.
+        note: Text on the right: "2 runs", or the reason why nothing new arrives.
+        runs: Runs of the host, living ones first, newest start first.
+        address: Address as for ssh; empty: the runs of this machine's hub.
+        tone: Tone of the note.
+        tooltip: Reason why the host is not connected, or its runs.
     """
 
     host: str
@@ -76,7 +76,7 @@ class HostRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Distinguishes it from the others; kept when it is renamed."""
+        """Key that distinguishes the host; unchanged when the host is renamed."""
         return (self.address, "") if self.address else ("", self.host)
 
 
@@ -89,16 +89,16 @@ def host_rows(
     hosts: Sequence[HostState] = (),
     is_reached: IsReached | None = None,
 ) -> tuple[HostRow, ...]:
-    """The tree, filtered: this machine's hub by host, then the other hosts.
+    """Return the rows of the tree, filtered: this machine's hub by host, then the other hosts.
 
-    It holds only the newest of the runs that have ended: a window that makes thousands of rows
-    four times a second has no time for its charts.
+    It holds only the newest of the ended runs: a window that builds thousands of rows four times
+    per second has no time for its charts.
 
     Args:
-        search: Words that must all occur in name or host; empty: everything.
-        is_connected: Whether this machine's hub is reached.
-        hosts: Those that are connected over ssh, with or without runs.
-        is_reached: Whether the hub of a run is reached; None: as this machine's.
+        search: Words that must all occur in name or host; empty: no filter.
+        is_connected: True if this machine's hub is connected.
+        hosts: Hosts connected over ssh, with or without runs.
+        is_reached: Returns True if the hub of a run is connected; None: as this machine's.
     """
     drawn = {summary.run for summary in store.shown()}
     names = {host.address: host.name for host in hosts}
@@ -182,7 +182,7 @@ def _line(summary: RunSummary, state: RunStateLabel) -> str:
 
 
 def epoch_text(summary: RunSummary) -> str:
-    """The running epoch as people count: "epoch 37/90"."""
+    """The running epoch, counted from 1: "epoch 37/90"."""
     number = (summary.epoch or 0) + 1
     if summary.epochs:
         return tr("epoch {n}/{planned}").format(n=number, planned=summary.epochs)
@@ -203,11 +203,11 @@ def _note(rows: Sequence[RunRow]) -> str:
 def empty_tree_text(
     store: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
 ) -> str:
-    """Text in place of an empty tree.
+    """Return the text in place of an empty tree.
 
     Args:
-        is_connected: Whether the hub is reached.
-        has_trouble: Whether it could not be started; then a banner says why.
+        is_connected: True if the hub is connected.
+        has_trouble: True if the hub could not be started; then a banner shows the reason.
     """
     if has_trouble and not store.runs():
         return tr("Runs appear once the hub has started.")
@@ -223,14 +223,14 @@ class RunGroup:
     """The processes of one launch.
 
     Attributes:
-        members: By rank, two at least.
+        members: Members by rank, at least two.
     """
 
     members: tuple[RunSummary, ...]
 
     @property
     def lead(self) -> RunSummary:
-        """The run whose row represents all: the lowest rank that is known."""
+        """Run whose row represents the group: the lowest known rank."""
         return self.members[0]
 
     def shows_ranks(self, selected: str | None, search: str) -> bool:
@@ -240,10 +240,10 @@ class RunGroup:
 
 
 def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
-    """The group of each run that has one, by run id.
+    """Return the group of each run that has one, by run id.
 
     Launches that look the same (the same cluster of a TF_CONFIG, day after day) are separated by
-    their ranks: where a rank comes again, another launch has begun.
+    their ranks: a repeated rank begins another launch.
     """
     launches: dict[str, list[dict[int, RunSummary]]] = {}
     for run in sorted(runs, key=lambda each: each.started_wall_s):
@@ -262,16 +262,16 @@ def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
 
 
 def rank_name(run: RunSummary, lead: RunSummary) -> str:
-    """Name of a rank's own row."""
+    """Name of a rank's row."""
     name = tr("rank {n}").format(n=run.rank)
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 
 
 def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> str:
-    """The second line of a group's row: the number of ranks, and one in trouble.
+    """Second line of a group's row: the number of ranks, and one with a problem.
 
     Args:
-        line: The lead's own line.
+        line: Second line of the lead's row.
         states: States of the members, by run id.
     """
     world_size = max(each.world_size for each in group.members)
@@ -291,7 +291,7 @@ class StudyGroup:
 
     Attributes:
         lead: The study's own run.
-        folds: By fold, then by start.
+        folds: Folds by index, then by start.
     """
 
     lead: RunSummary
@@ -307,12 +307,12 @@ class StudyGroup:
 
     @property
     def line(self) -> str:
-        """The second line of the study's row."""
+        """Second line of the study's row."""
         return study_progress_text(self.lead)
 
     @property
     def fraction(self) -> float | None:
-        """Part of the folds that is over, 0..1; None: it has ended, or has no tally yet."""
+        """Fraction of folds that are over, 0..1; None: the study has ended or has no tally."""
         tally = self.lead.tally
         lead = self.lead
         if tally is None or not lead.folds or has_ended(lead):
@@ -321,9 +321,9 @@ class StudyGroup:
 
 
 def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
-    """The study of each run that is one or is of one, by run id.
+    """Return the study of each run that is a study or a fold, by run id.
 
-    Folds whose study is not known (or was deleted) stay runs of their own.
+    Folds whose study is not known (or was deleted) remain separate runs.
     """
     leads = {run.study: run for run in runs if is_study(run)}
     folds: dict[str, list[RunSummary]] = {study: [] for study in leads}
@@ -339,18 +339,18 @@ def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
 
 
 def fold_row_name(run: RunSummary, lead: RunSummary) -> str:
-    """Name of a fold's own row: "fold 2", with its host where that is another."""
+    """Name of a fold's row: "fold 2", with its host if that differs."""
     name = fold_name(run.fold or 0, "trial" if is_search(lead) else "fold")
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 
 
 def first_mark(group: StudyGroup, marks: Mapping[str, str]) -> str:
-    """A fold's mark is not lost while the folds are folded away."""
+    """First mark of a study's folds, so that it is visible while the folds are collapsed."""
     return next((marks[each.run] for each in group.folds if marks.get(each.run)), "")
 
 
 def _in_groups(hosts: Sequence[HostRow], store: RunStore, search: str) -> tuple[HostRow, ...]:
-    """Ranks and folds below the row of their group, wherever they run."""
+    """Move ranks and folds below the row of their group, wherever they run."""
     known = {row.run: row for host in hosts for row in host.runs}
     summaries = [summary for summary in store.runs() if summary.run in known]
     groups = groups_of(summaries)

@@ -1,4 +1,4 @@
-"""Where the time of an epoch went, as text."""
+"""Time of an epoch by part, as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NAMES: Final[dict[str, str]] = {
 }
 
 LEAST_PART: Final = 0.005
-"""Less of an epoch is not listed."""
+"""Smallest fraction of an epoch that is listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class PartRow:
     """One part of an epoch's time.
 
     Attributes:
-        name: As the protocol has it: "input".
-        title: As the user reads it.
-        seconds: What it took.
-        part: Of the epoch, 0..1.
-        callbacks: By class, those that took most.
+        name: Name in the protocol: "input".
+        title: Name for the user.
+        seconds: Time of the part.
+        part: Fraction of the epoch, 0..1.
+        callbacks: Times of the slowest callbacks by class.
     """
 
     name: str
@@ -45,18 +45,18 @@ class PartRow:
 
 
 def part_name(name: str) -> str:
-    """A part as the user reads it: "waiting for input"."""
+    """Name of a part for the user: "waiting for input"."""
     return tr(_NAMES[name])
 
 
 def part_title(name: str, *, is_input_known: bool) -> str:
-    """A part of an epoch: where the wait for input is not known, it is in what is computed."""
+    """Title of a part; if the wait for input is not known, the compute part includes it."""
     is_both = name == "compute" and not is_input_known
     return tr("compute and waiting for input") if is_both else part_name(name)
 
 
 def part_rows(parts: EpochParts) -> list[PartRow]:
-    """The parts of an epoch, in their order; those that took next to nothing are left out."""
+    """Parts of an epoch, in their order; parts with almost no time are left out."""
     rows: list[PartRow] = []
     for name in EPOCH_PARTS:
         seconds = getattr(parts, f"{name}_s")
@@ -69,16 +69,16 @@ def part_rows(parts: EpochParts) -> list[PartRow]:
 
 
 def parts_text(parts: EpochParts) -> str:
-    """The parts in one line, the largest first: "waiting for input 92%, compute 7%"."""
+    """Parts in one line, the largest first: "waiting for input 92%, compute 7%"."""
     rows = sorted(part_rows(parts), key=lambda row: row.part, reverse=True)
     return ", ".join(f"{row.title} {percent_text(row.part)}" for row in rows)
 
 
 def share_texts(seconds: Mapping[str, float]) -> list[str]:
-    """Parts of an epoch with their shares, the largest first: "waiting for input 92%".
+    """Parts of an epoch with their fractions, the largest first: "waiting for input 92%".
 
     Args:
-        seconds: What each part took, by name; those that took nothing are not in it.
+        seconds: Seconds of each part, by name; parts without time are missing.
     """
     whole_s = sum(seconds.values())
     is_input_known = "input" in seconds

@@ -1,4 +1,4 @@
-"""The selected run's memory readings, each with its source or why there is none."""
+"""The selected run's memory readings, each with its source or the reason why it is missing."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sampl
 from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 
 _RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
-"""Fields that are read at most every 10 s and keep their last value in between."""
+"""Fields that are read at most every 10 s; they keep their last value in between."""
 
 _UNITS: Final[dict[str, Unit]] = {
     "_bytes": "bytes",
@@ -92,10 +92,10 @@ _WHOLES: Final = {
     "ram_left_bytes": "ram_of_bytes",
     **dict(COUNTED_METRICS.values()),
 }
-"""What a field is a part of."""
+"""Total that each field is a part of."""
 
 _LEAST_PART: Final = 0.005
-"""Smaller parts are rounded to nothing."""
+"""Smallest fraction that is shown."""
 
 _SHOWN_ABOVE_ZERO: Final = frozenset(
     {
@@ -113,19 +113,19 @@ READING_COLUMNS: Final = (
     *(field for _, fields in _GROUPS for field, _ in fields),
     *_WHOLES.values(),
 )
-"""Columns that the window requests from the hub for a run that has ended."""
+"""Columns that the window requests from the hub for an ended run."""
 
 
 RESOURCE_COLUMNS: Final = (
     *(field for title, fields in _GROUPS for field, _ in fields if title == _RESOURCES),
     *_WHOLES.values(),
 )
-"""Columns of what a training can run out of."""
+"""Columns of resources that a training can exhaust."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingRow:
-    """One line: title, value, where it comes from, and what it is a part of, if of anything."""
+    """One line: title, value, source, and the total that it is a part of, if any."""
 
     title: str
     value: str
@@ -135,12 +135,12 @@ class ReadingRow:
 
 @dataclass(frozen=True, slots=True)
 class ReadingGroup:
-    """Lines that belong together, and what is missing, in one line.
+    """A group of lines, and one line about missing readings.
 
     Attributes:
         title: Heading.
-        rows: What was read.
-        absent: Why the rest is missing; may be empty.
+        rows: Rows of the readings.
+        absent: Reason why other readings are missing; may be empty.
     """
 
     title: str
@@ -149,7 +149,7 @@ class ReadingGroup:
 
 
 class RunReadings:
-    """The last value and source of every measured field of one run."""
+    """The last value and source of each measured field of one run."""
 
     def __init__(self) -> None:
         self._values: dict[str, float] = {}
@@ -157,11 +157,11 @@ class RunReadings:
         self._t_s = -1.0
 
     def apply_sample(self, sample: Sample, t_s: float) -> None:
-        """Keep a newer sample; rarely read fields keep their last value.
+        """Store a newer sample; rarely read fields keep their last value.
 
         Args:
-            sample: As the agent sent it.
-            t_s: Its run time.
+            sample: Sample as the agent sent it.
+            t_s: Run time of the sample.
         """
         if t_s < self._t_s:
             return
@@ -174,28 +174,26 @@ class RunReadings:
                 self._values.pop(field, None)
 
     def apply_value(self, field: str, value: float, t_s: float) -> None:
-        """Keep a value from the hub's history, unless newer samples came already."""
+        """Store a value from the hub's history, unless newer samples have arrived."""
         if t_s > self._t_s or field not in self._values:
             self._values[field] = value
 
     def apply_sources(self, sources: FieldSources) -> None:
-        """Keep new sources."""
         self.add_sources(sources.sources)
 
     def add_sources(self, sources: list[FieldSource]) -> None:
-        """Keep these sources."""
         self._sources |= {source.field: source for source in sources}
 
     def value(self, field: str) -> float | None:
-        """The last value of a field; None: it was not read."""
+        """Return the last value of a field; None: it was not read."""
         return self._values.get(field)
 
     def source(self, field: str) -> FieldSource | None:
-        """Where a field comes from, if it was said."""
+        """Return the source of a field; None: it was not reported."""
         return self._sources.get(field)
 
     def groups(self) -> tuple[ReadingGroup, ...]:
-        """Rows by group; groups without a value are left out."""
+        """Return the rows by group; groups without a value are left out."""
         groups = (
             self._group(title, tuple(each for each in fields if self._is_shown(each[0])))
             for title, fields in _GROUPS
@@ -203,12 +201,12 @@ class RunReadings:
         return tuple(group for group in groups if group.rows or group.absent)
 
     def resources(self) -> tuple[ReadingRow, ...]:
-        """All rows of what a training can run out of, also those of which there is none."""
+        """Return all rows of resources that a training can exhaust, also those `groups` omits."""
         title, fields = next(group for group in _GROUPS if group[0] == _RESOURCES)
         return self._group(title, fields).rows
 
     def _is_shown(self, field: str) -> bool:
-        """Whether a resource takes a line where there is little room."""
+        """True if the row is shown when there is little room."""
         if field == "temp_disk_used_bytes":
             return self._values.get(field) != self._values.get("disk_used_bytes")
         if field == "major_faults":

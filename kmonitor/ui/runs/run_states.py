@@ -1,4 +1,4 @@
-"""How the state of a run is shown: always an icon and a word."""
+"""Display of a run's state: always an icon and a word."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -19,8 +19,8 @@ class RunStateLabel:
     Attributes:
         icon: Name of an icon.
         label: In the user's language.
-        tone: What its colour means.
-        why: More, for a tooltip; may be empty.
+        tone: Meaning of the colour.
+        why: Details for a tooltip; may be empty.
     """
 
     icon: str
@@ -60,27 +60,27 @@ _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
 
 
 def has_ended(summary: RunSummary) -> bool:
-    """True if this run takes no commands any more."""
+    """True if this run no longer accepts commands."""
     return summary.state in ENDED_STATES
 
 
 def has_ended_badly(summary: RunSummary) -> bool:
-    """True if it failed, was interrupted, or was lost."""
+    """True if the run failed, was interrupted, or was lost."""
     return summary.state in _ENDED_BADLY
 
 
 def is_restarting(summary: RunSummary) -> bool:
-    """True if a new process resumes after a restart: it starts, and had a fit before."""
+    """True if a new process resumes after a restart: the run is starting, and had a fit before."""
     return summary.state == "starting" and summary.fit > 0
 
 
 def run_state_label(
     summary: RunSummary, *, now_wall_s: float, is_connected: bool = True
 ) -> RunStateLabel:
-    """How to show a run's state.
+    """Return the label of a run's state.
 
     Args:
-        is_connected: False: the hub is lost and what is known of a living run grows old.
+        is_connected: False: the hub is lost, so that the data of a living run become outdated.
     """
     icon, label, tone = _RESTARTING if is_restarting(summary) else _STATE_LABELS[summary.state]
     if is_study(summary) and summary.state == "training":
@@ -114,10 +114,10 @@ _LONGEST_SENTENCE: Final = 160
 
 
 def error_sentence(text: str) -> str:
-    """The sentence of an error whose text may be huge; the whole of it where it is short.
+    """Shorten an error message that may be huge to one sentence; a short one is returned whole.
 
     Args:
-        text: As the process reported it, perhaps of many lines.
+        text: Message as the process reported it, possibly with many lines.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     sentence = next(iter(lines), "")
@@ -131,7 +131,7 @@ def error_sentence(text: str) -> str:
 
 
 def stall_advice(summary: RunSummary) -> str:
-    """Advice on a run that makes no step, in one sentence; empty while it makes some."""
+    """Advice on a run that makes no steps, in one sentence; empty while it makes some."""
     if summary.stalled_wall_s is None:
         return ""
     text = tr(

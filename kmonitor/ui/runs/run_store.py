@@ -30,10 +30,10 @@ class RunStore:
         return len(self._runs)
 
     def apply_reply(self, reply: RunsReply, at: str = "") -> bool:
-        """Keep the runs of a reply; returns True if the selected run is now another one.
+        """Store the runs of a reply; True if the selected run changed.
 
         Args:
-            at: The hub's host, by its address; empty: this machine.
+            at: Address of the hub's host; empty: this machine.
         """
         if reply.hub != self._hubs.get(at, reply.hub):
             self._drop(at)
@@ -54,23 +54,23 @@ class RunStore:
         return is_another
 
     def leave(self, at: str) -> None:
-        """Forget all runs of a hub."""
+        """Drop all runs of a hub."""
         self._drop(at)
         self._hubs.pop(at, None)
         self._keep_selection([])
 
     def move(self, of: str, to: str) -> None:
-        """The hub of one address is now reached by another."""
+        """Record that the hub of one address is now connected through another."""
         self._at = {run: to if at == of else at for run, at in self._at.items()}
         if of in self._hubs:
             self._hubs[to] = self._hubs.pop(of)
 
     def at(self, run: str) -> str:
-        """The address of a run's hub; empty: this machine's, or the run is not known."""
+        """Return the address of a run's hub; empty: this machine's, or the run is not known."""
         return self._at.get(run, "")
 
     def select(self, run: str) -> bool:
-        """Look at this run because the user does; returns whether it was another one."""
+        """Select this run on the user's request; True if another run was selected before."""
         self._is_picked = self._is_picked or run in self._runs
         if run not in self._runs or run == self.selected:
             return False
@@ -78,11 +78,11 @@ class RunStore:
         return True
 
     def pin_selection(self) -> None:
-        """Keep to the selected run, as if the user had picked it."""
+        """Keep the selected run, as if the user had chosen it."""
         self._is_picked = True
 
     def want(self, wanted: str) -> None:
-        """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
+        """Select this run once it is known: an id, the start of an id, a name, or "last"."""
         self._wanted_run = wanted
 
     @property
@@ -98,20 +98,20 @@ class RunStore:
         return self._runs.get(run)
 
     def runs(self) -> Sequence[RunSummary]:
-        """All of them, newest start first."""
+        """All runs, newest start first."""
         return sorted(self._runs.values(), key=_newest_first)
 
     def all_runs(self) -> Collection[RunSummary]:
-        """All of them in no order."""
+        """All runs, unordered."""
         return self._runs.values()
 
     def placed(self) -> Iterator[tuple[RunSummary, str]]:
-        """All of them in no order, each with the address of its hub."""
+        """All runs, unordered, each with the address of its hub."""
         for run, summary in self._runs.items():
             yield summary, self._at.get(run, "")
 
     def beside_selected(self, by: int) -> str | None:
-        """Id of the run so many places below the selected one; None at the ends."""
+        """Return the id of the run `by` positions below the selected one; None past either end."""
         ids = [summary.run for summary in self.runs()]
         if self.selected not in ids:
             return None
@@ -119,7 +119,7 @@ class RunStore:
         return ids[at] if 0 <= at < len(ids) else None
 
     def shown(self) -> Sequence[RunSummary]:
-        """Those on the charts: the selected one, then living ones, `MAX_SHOWN` at most."""
+        """Runs on the charts: the selected one, then living ones, at most `MAX_SHOWN`."""
         current = self.current()
         if current is None:
             return []
@@ -129,15 +129,15 @@ class RunStore:
         return [current, *others[: MAX_SHOWN - 1]]
 
     def hue(self, run: str) -> int:
-        """Index of a run's colour, 0..5; kept as long as the window is open."""
+        """Return the index of a run's colour, 0..5; constant while the window is open."""
         return self._hue_index(run) % N_HUES
 
     def is_dashed(self, run: str) -> bool:
-        """True if a run's colour is already another one's."""
+        """True if another run already has this run's colour."""
         return self._hue_index(run) >= N_HUES
 
     def _has_nearer_hub(self, run: str, at: str) -> bool:
-        """True if the hub that keeps a run reports it itself, by another address."""
+        """True if the hub that stores a run reports it itself, through another address."""
         known = self._runs.get(run)
         return known is not None and not known.is_elsewhere and self._at.get(run) != at
 
@@ -166,7 +166,7 @@ class RunStore:
         return self.selected != before
 
     def _lead_of(self, run: RunSummary) -> str:
-        """The study of a fold, as it shows all folds; of another run that run."""
+        """Study of a fold, because it shows all folds; for other runs the run itself."""
         study = self._runs.get(run.study)
         return run.run if study is None or run.fold is None else study.run
 
@@ -184,7 +184,7 @@ class RunStore:
 
 
 def _with_printable_names(summary: RunSummary) -> RunSummary:
-    """Every panel shows these; a letter that turns a line around would turn the panel's."""
+    """Replace characters in the names that would reverse the direction of a panel's text."""
     names = (summary.name, summary.host, summary.model)
     name, host, model = map(printable, names)
     if (name, host, model) == names:

@@ -1,4 +1,4 @@
-"""Commands asked from this window, each followed until its end is known."""
+"""Commands sent from this window, each followed until its end is known."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,18 +20,18 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 SendRequest = Callable[[Message], int]
-"""Sends a message to the hub; returns the number that its answer will carry."""
+"""Sends a message to the hub; returns the request number that its reply carries."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentCommand:
-    """A command that was asked from here.
+    """A command that this window sent.
 
     Attributes:
-        message: As it goes to the hub.
-        state: Its state.
-        why: Why it failed; empty otherwise.
-        request_number: Number of the newest question.
+        message: Message as sent to the hub.
+        state: State of the command.
+        why: Reason of a failure; empty otherwise.
+        request_number: Number of the newest request.
     """
 
     message: CommandRequest
@@ -41,14 +41,14 @@ class SentCommand:
 
     @property
     def is_open(self) -> bool:
-        """True while it has not ended."""
+        """True while the command has not ended."""
         return self.state not in FINAL_STATES
 
 
 class CommandStore:
-    """Sends commands and keeps their states; main thread only.
+    """Sends commands and stores their states; main thread only.
 
-    The follower repeats each with its id until the end is known.
+    The follower repeats each command, with the same id, until its end is known.
     """
 
     def __init__(self, request: SendRequest, *, requester: str) -> None:
@@ -62,7 +62,7 @@ class CommandStore:
         name: CommandName,
         args: Arguments | None = None,
     ) -> str:
-        """Ask a run's process to do something; returns the command's id."""
+        """Send a command to a run's process; returns the command's id."""
         message = CommandRequest(
             request_id=0,
             id=new_id(),
@@ -77,7 +77,7 @@ class CommandStore:
         return message.id
 
     def apply_reply(self, reply: CommandReply) -> SentCommand | None:
-        """Note the state of a command; returns it if that is news."""
+        """Store the state of a command; returns the command if the state changed."""
         command = self._commands.get(reply.status.id)
         if command is None or command.state == reply.status.state:
             return None
@@ -86,7 +86,7 @@ class CommandStore:
         return after
 
     def refuse(self, error: ErrorMessage) -> SentCommand | None:
-        """Note that the hub refused a question; returns the command it was about."""
+        """Record that the hub refused a request; returns the command of the request."""
         if error.code == "busy":
             return None
         for key, command in self._commands.items():
@@ -96,16 +96,16 @@ class CommandStore:
         return None
 
     def get(self, command: str) -> SentCommand | None:
-        """One command by its id."""
+        """Return a command by its id; None if it is unknown."""
         return self._commands.get(command)
 
     def newest(self, run: str, name: CommandName) -> SentCommand | None:
-        """The last command of this name that was asked of a run; None if there was none."""
+        """Return the last command of this name sent to a run; None if there was none."""
         commands = [
             c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
         ]
         return commands[-1] if commands else None
 
     def open_for(self, run: str) -> list[SentCommand]:
-        """Commands of a run whose end is unknown, oldest first."""
+        """Return the commands of a run whose end is unknown, oldest first."""
         return [c for c in self._commands.values() if c.message.run == run and c.is_open]

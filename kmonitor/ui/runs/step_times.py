@@ -1,4 +1,4 @@
-"""Step times of an epoch as text: their distribution, and what a few slow steps took."""
+"""Step times of an epoch as text: their distribution, and the time of a few slow steps."""
 
 from typing import Final
 
@@ -8,10 +8,10 @@ from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
 
 LEAST_SLOW_PART: Final = 0.1
-"""Slow steps that take less of the time are not worth a sentence."""
+"""Smallest fraction of the time for which slow steps are reported."""
 
 FEW_PART: Final = 0.25
-"""Of more steps than that nobody says that a few are slow."""
+"""Largest fraction of steps that counts as "a few"."""
 
 _ABOUT: Final = 0.03
 _FRACTIONS: Final = (
@@ -24,7 +24,7 @@ _FRACTIONS: Final = (
 
 
 def step_times_text(times: StepTimes) -> str:
-    """The distribution: "median 5.58 ms, mean 17.3 ms, p95 6.1 ms, p99 510 ms, max 520 ms"."""
+    """Distribution as text: "median 5.58 ms, mean 17.3 ms, p95 6.1 ms, p99 510 ms, max 520 ms"."""
     if times.p50_s is None or times.p95_s is None or times.p99_s is None or times.max_s is None:
         text = tr("mean {mean}; the device runs asynchronously, so individual steps are not timed")
         return text.format(mean=seconds_text(times.mean_s))
@@ -39,18 +39,18 @@ def step_times_text(times: StepTimes) -> str:
 
 _OF_STEPS: Final = ("input", "callbacks", "compiling")
 _EXPLAINED: Final = (0.75, 1.25)
-"""A part that took so many times what slow steps took above others is what they did then."""
+"""A part explains slow steps if its time is within these factors of their excess time."""
 
 
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
-    """A few slow steps that took much of the time; empty where there are none.
+    """Describe a few slow steps that took much of the time; empty if there are none.
 
     "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was spent
     on waiting for input"
 
     Args:
-        times: Of an epoch's steps.
-        parts: Of the same epoch; None: not measured.
+        times: Step times of an epoch.
+        parts: Parts of the same epoch; None: not measured.
     """
     is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
     if not is_worth_it or times.slow_p50_s is None:
@@ -75,7 +75,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
 
 
 def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
-    """The part that took what slow steps took above others; empty where none did."""
+    """Part whose time explains the excess time of slow steps; empty if there is none."""
     above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
     found = (
@@ -89,7 +89,7 @@ def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
 
 
 def part_text(part: float) -> str:
-    """A part of the time in words where it is a plain fraction: "two thirds of the time"."""
+    """A fraction of the time, spelled out if it is simple: "two thirds of the time"."""
     for fraction, text in _FRACTIONS:
         if abs(part - fraction) <= _ABOUT:
             return tr(text)

@@ -1,4 +1,4 @@
-"""History that this machine's hub keeps, and keys that it lets in, for the settings."""
+"""History and authorized keys of this machine's hub, for the settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class StorageState:
     """The stored history.
 
     Attributes:
-        text: How much, in a sentence.
-        fixed: Why what is set here does not count; empty: it does.
+        text: Size of the history in one sentence.
+        fixed: Reason why the settings here have no effect; empty: they have.
     """
 
     text: str
@@ -38,10 +38,10 @@ class KeyRow:
     """A device that may connect.
 
     Attributes:
-        key: Its public key.
-        name: What it is called.
-        role: What it may do, in a word.
-        since: When it was let in, and the beginning of its key.
+        key: Public key of the device.
+        name: Name of the device.
+        role: Role of the device, one word.
+        since: Time of the authorization, and the beginning of the key.
     """
 
     key: str
@@ -52,12 +52,12 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class HubKeysState:
-    """Who may connect to this machine's hub.
+    """Keys that may connect to this machine's hub.
 
     Attributes:
-        rows: By name.
-        text: What is said above them, or in their place.
-        trouble: What is wrong; may be empty.
+        rows: Keys sorted by name.
+        text: Text above the keys, or in their place.
+        trouble: Error text; may be empty.
     """
 
     rows: tuple[KeyRow, ...]
@@ -66,7 +66,7 @@ class HubKeysState:
 
 
 class HubSettingsStore:
-    """Asks this machine's hub about itself, and holds its answers; main thread only."""
+    """Requests data about this machine's hub, and stores the replies; main thread only."""
 
     def __init__(self, send_request: Callable[[msgspec.Struct], int]) -> None:
         self._send_request = send_request
@@ -76,22 +76,22 @@ class HubSettingsStore:
         self.hub: HubReply | None = None
 
     def refresh(self) -> None:
-        """Ask again, unless an answer is awaited."""
+        """Repeat the requests, unless a reply is pending."""
         if not self._requests:
             self._requests[self._send_request(HubRequest(request_id=0))] = "hub"
             self._requests[self._send_request(KeysRequest(request_id=0))] = "keys"
 
     def revoke(self, key: str) -> None:
-        """Let this key connect no more."""
+        """Revoke a key, so that its device may no longer connect."""
         self._requests[self._send_request(KeysRequest(request_id=0, revoke=key))] = "revoke"
 
     def lost(self) -> None:
-        """No answer comes any more: the connection ended."""
+        """Drop pending requests, as the connection ended."""
         self._requests.clear()
         self.hub = None
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        """Take a reply; True if it was to a request of this store."""
+        """Process a reply; True if it answers a request of this store."""
         what = self._requests.pop(getattr(reply, "request_id", -1), "")
         if not what:
             return False
@@ -109,7 +109,7 @@ class HubSettingsStore:
         return True
 
     def stored(self) -> StorageState:
-        """The stored history."""
+        """Return the state of the stored history."""
         hub = self.hub
         if hub is None:
             text = tr("This machine's hub is not running; the settings will apply once it starts.")
@@ -129,7 +129,7 @@ class HubSettingsStore:
         return StorageState(text, fixed)
 
     def keys(self, now_wall_s: float) -> HubKeysState:
-        """Who may connect."""
+        """Return the keys that may connect."""
         reply = self._keys
         if reply is None:
             waits = "" if self._trouble else tr("Loading the settings of this machine's hub\u2026")
@@ -152,10 +152,10 @@ class HubSettingsStore:
 
 
 def confirm_revoke(name: str) -> Confirmation:
-    """Question before a key is revoked.
+    """Return the question to ask before a key is revoked.
 
     Args:
-        name: What the key is called.
+        name: Name of the key.
     """
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
@@ -170,11 +170,11 @@ def confirm_revoke(name: str) -> Confirmation:
 
 
 def confirm_keep(days: float, n_bytes: int) -> Confirmation:
-    """Question before less history is kept.
+    """Return the question to ask before less history is kept.
 
     Args:
-        days: Runs that ended longer ago go; 0: none for their age.
-        n_bytes: The oldest go above so much; 0: none for their size.
+        days: Maximum age of ended runs, days; 0: no bound.
+        n_bytes: Maximum size, beyond which the oldest runs are removed; 0: no bound.
     """
     parts: list[str] = []
     if days:

@@ -1,4 +1,4 @@
-"""Values of settings: the pace of charts, and the days and sizes that users type."""
+"""Values of settings: the charts' refresh rate, and the days and sizes that users enter."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -7,7 +7,7 @@ from kmonitor.ui.text.formats import BYTES, parse_amount, round_bytes_text, with
 from kmonitor.ui.text.language import tr
 
 Pace = Literal["lively", "calm", "sparing"]
-"""How often charts and numbers are redrawn while data arrive."""
+"""Refresh rate of charts and numbers while data arrive."""
 
 _FRAMES_MS: Final[dict[Pace, tuple[int, int]]] = {
     "lively": (33, 100),
@@ -19,11 +19,11 @@ _LEAST_BYTES: Final = 2**20
 
 
 def frame_ms(pace: Pace, *, is_busy: bool) -> int:
-    """Milliseconds between two repaints.
+    """Return the milliseconds between two repaints.
 
     Args:
-        pace: What was chosen.
-        is_busy: Whether the pointer is in the window.
+        pace: Refresh rate that the user chose.
+        is_busy: True if the pointer is in the window.
     """
     return _FRAMES_MS[pace][0 if is_busy else 1]
 
@@ -33,7 +33,7 @@ def pace_titles() -> dict[Pace, str]:
 
 
 def pace_text(pace: Pace) -> str:
-    """Meaning and cost of a pace."""
+    """Describe a refresh rate and its cost."""
     match pace:
         case "lively":
             return tr(
@@ -59,8 +59,8 @@ class FieldValue:
     """Value of a field.
 
     Attributes:
-        value: The amount; None: what was typed is none.
-        why_not: What is wrong with it, for the place beside the field; empty: nothing.
+        value: Amount; None: the input is invalid.
+        why_not: Reason why the input is invalid, shown beside the field; empty: it is valid.
     """
 
     value: float | None
@@ -68,7 +68,7 @@ class FieldValue:
 
 
 def parse_days_field(text: str) -> FieldValue:
-    """Days as they were typed; an empty text is 0: no bound."""
+    """Parse days that the user entered; an empty text is 0: no bound."""
     found = parse_amount(text or "0", {"d": 1, "days": 1}, bare=1)
     if found is None:
         return FieldValue(
@@ -80,7 +80,7 @@ def parse_days_field(text: str) -> FieldValue:
 
 
 def parse_size_field(text: str) -> FieldValue:
-    """A size as it was typed, bytes; an empty text is 0: no bound."""
+    """Parse a size that the user entered, bytes; an empty text is 0: no bound."""
     if not text.strip() or text.strip() == "0":
         return FieldValue(0.0)
     found = parse_amount(text, BYTES, bare=None)
@@ -92,10 +92,10 @@ def parse_size_field(text: str) -> FieldValue:
 
 
 def days_text(days: float) -> str:
-    """Days for a field; empty: no bound."""
+    """Format days for a field; empty: no bound."""
     return f"{days:g}" if days else ""
 
 
 def size_text(n_bytes: int) -> str:
-    """A size for a field, as it can be typed again; empty: no bound."""
+    """Format a size for a field so that it can be parsed again; empty: no bound."""
     return with_plain_spaces(round_bytes_text(n_bytes)) if n_bytes else ""

@@ -24,11 +24,11 @@ Width = Annotated[int, msgspec.Meta(ge=40, le=10_000)]
 
 
 class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the user left a table's columns.
+    """Layout of a table's columns as the user left it.
 
     Attributes:
         order: The columns from left to right, by name.
-        widths: Of those that the user has sized, by name.
+        widths: Widths of the columns that the user has resized, by name.
     """
 
     order: Annotated[tuple[Name, ...], msgspec.Meta(max_length=100)] = ()
@@ -39,23 +39,23 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Settings of the window.
 
     Attributes:
-        theme: Palette, or as the system says.
-        language: Of all texts, or as the system says.
-        x_axis: What charts count.
-        log_filter: Events shown.
-        reloads: A limit set in the window acts; else it only notifies.
-        limit_answer: What it does.
-        records_tab: What is shown below the charts.
+        theme: Palette, or "system".
+        language: Language of all texts, or "system".
+        x_axis: Unit of the charts' horizontal axis.
+        log_filter: Filter of the event log.
+        reloads: True if a limit set in the window acts; else it only notifies.
+        limit_answer: Action of such a limit.
+        records_tab: Selected tab below the charts.
         geometry: Left, top, width and height, pixels; None at the first start.
-        is_maximised: The window fills the screen.
-        byte_units: How sizes are written: MiB of 1024 or MB of 1000.
-        pace: How often charts are redrawn.
-        left_px: Width of the tree of runs; None: the usual one for the window's width.
-        right_px: Width of the actions' panel; likewise.
-        below_px: Height of what is below the charts; likewise.
+        is_maximised: True if the window fills the screen.
+        byte_units: Units of sizes: MiB of 1024 or MB of 1000.
+        pace: Refresh rate of the charts.
+        left_px: Width of the run tree; None: the default for the window's width.
+        right_px: Width of the actions panel; None: the default for the window's width.
+        below_px: Height of the panel below the charts; None: the default.
         tables: Columns of each table, by the table's name.
-        hosts_seen: When each remembered host was last reached, UTC, by address.
-        charts: Those on the grid, in their order; None: the usual four.
+        hosts_seen: Time of the last connection to each remembered host, UTC, by address.
+        charts: Charts on the grid, in their order; None: the usual four.
     """
 
     theme: ThemeName = "system"
@@ -78,7 +78,7 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def load_settings(folder: Path) -> WindowSettings:
-    """Settings from `window.json` in a folder; what is missing, unknown or wrong is the usual."""
+    """Load `window.json` from a folder; missing, unknown or invalid values become the defaults."""
     path = folder / "window.json"
     try:
         found = msgspec.json.decode(read_own(path), type=dict[str, Any])
@@ -100,7 +100,7 @@ def load_settings(folder: Path) -> WindowSettings:
 
 
 def save_settings(folder: Path, settings: WindowSettings) -> None:
-    """Write `window.json`; a failure is logged, the window goes on."""
+    """Write `window.json`; a failure is logged, and the window continues."""
     path = folder / "window.json"
     try:
         make_own_folder(folder)
@@ -111,18 +111,18 @@ def save_settings(folder: Path, settings: WindowSettings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
-    """How one window is opened, by the command line or a test.
+    """Options of one window, set by the command line or a test.
 
     Attributes:
-        screenshot: Draw the window into this PNG file and leave: once its data are there, or
-            when `quit_after_s` has passed.
-        quit_after_s: Leave after so many seconds; None: when it is closed.
+        screenshot: Write a picture of the window to this PNG file and exit, either once its data
+            are shown or when `quit_after_s` has passed.
+        quit_after_s: Exit after this time, seconds; None: when the window is closed.
         select: Run to select: id, beginning of an id, name, or "last".
-        size: Width and height, pixels; None: as it was left.
-        theme: Palette; None: as it was chosen.
-        with_hub: Start a hub when none answers, and again when it dies.
-        shown: The folder that the hub shows, which somebody else has started; None: an own hub.
-        also: A host whose runs are shown too, and which is not remembered for that; None: none.
+        size: Width and height, pixels; None: as saved.
+        theme: Palette; None: as saved.
+        with_hub: Start a hub if none answers, and again if it dies.
+        shown: Folder shown by a hub that another program has started; None: use an own hub.
+        also: A host whose runs are shown too, without being remembered; None: none.
     """
 
     screenshot: Path | None = None

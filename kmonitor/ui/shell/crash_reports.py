@@ -1,8 +1,8 @@
 """Crash reports of the window: written when it fails, read at the next start, never sent.
 
 A report holds versions, log lines and a traceback, without values, names and home folders. As a
-fatal signal leaves no time to write one, each process keeps a trail, a file with its last log
-lines to which Python adds the stacks of its threads; the next start makes a report of it.
+fatal signal leaves no time to write one, each process keeps a trail: a file with its last log
+lines, to which Python adds the stacks of its threads. The next start turns it into a report.
 """
 
 import builtins
@@ -34,26 +34,26 @@ from kmonitor_agent.wire.release import VERSION
 
 _log = logging.getLogger(__name__)
 WHAT: Final = "What:      "
-"""Begins the line that says what happened."""
+"""Prefix of the line that names the failure."""
 
 _FAULT: Final = re.compile(r"^(Fatal Python error: .*|Windows fatal exception: .*)$", re.MULTILINE)
 _MOST_LINES: Final = 40
 _MOST_REPORTS: Final = 5
 _MOST_A_PROCESS: Final = 3
-"""A part that fails at each repaint is reported once, many parts that fail up to this number."""
+"""Maximum number of reports per process; repeated failures of one part are reported once."""
 
 _MOST_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class CrashReport:
-    """A report that was left behind.
+    """A report from an earlier start.
 
     Attributes:
-        path: Its file.
-        wall_s: When it was written, UTC.
-        is_fatal: It ended the window's process.
-        text: All of it.
+        path: File of the report.
+        wall_s: Time of writing, UTC.
+        is_fatal: True if the failure ended the window's process.
+        text: Full text of the report.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class CrashReport:
     text: str
 
     def discard(self) -> None:
-        """Delete it; what cannot be deleted is logged."""
+        """Delete the report; a failure to delete it is logged."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
@@ -70,20 +70,20 @@ class CrashReport:
 
 
 class CrashReportHandler(logging.Handler):
-    """One file a process, with versions and the last log lines, removed by `close`.
+    """Writes one file per process, with versions and the last log lines; `close` removes it.
 
     Python adds the stack of every thread when a fatal signal ends the process. Used from any
     thread: locks guard it.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Begin the file.
+        """Create the file.
 
         Args:
-            folder: Where logs are kept; exists.
+            folder: Folder of the logs; must exist.
 
         Raises:
-            OSError: It cannot be written there.
+            OSError: The file cannot be written.
         """
         super().__init__(logging.INFO)
         self._folder = folder
@@ -114,7 +114,12 @@ class CrashReportHandler(logging.Handler):
     def report(
         self, kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
     ) -> Path | None:
-        """Write a report on an exception that nobody caught; None where there is one already."""
+        """Write a report about an uncaught exception.
+
+        Returns:
+            File of the report; None if it was not written: the exception was reported before, or
+            there are too many reports, or the file could not be written.
+        """
         traceback_text = crash_traceback_text(kind, value, trace)
         with self._report_lock:
             if traceback_text in self._reported or len(self._reported) >= _MOST_A_PROCESS:
@@ -140,10 +145,10 @@ class CrashReportHandler(logging.Handler):
 
 
 def find_crash_reports(folder: Path) -> list[CrashReport]:
-    """Reports that earlier windows left, newest first; trails without a fault are removed.
+    """Return reports from earlier windows, newest first; trails without a fault are removed.
 
     Args:
-        folder: Where logs are kept.
+        folder: Folder of the logs.
     """
     for trail in sorted(folder.glob("window-*.trail")):
         _finish_trail(trail)
@@ -155,7 +160,7 @@ def find_crash_reports(folder: Path) -> list[CrashReport]:
 
 
 def _finish_trail(trail: Path) -> None:
-    """Make a report of a dead window's trail, or remove it where it died of nothing of ours."""
+    """Turn the trail of a dead window into a report, or remove it if it has no fault."""
     try:
         with open_own(trail, "rb") as file:
             if not _try_lock(file.fileno()):
@@ -195,7 +200,7 @@ def _write(path: Path, text: str) -> bool:
 
 
 def _try_lock(fd: int) -> bool:
-    """Lock a file as long as it is open; False where a living window holds it."""
+    """Lock a file while it is open; False if a running window holds the lock."""
     try:
         import fcntl  # noqa: PLC0415 - not on Windows
     except ImportError:
@@ -236,12 +241,12 @@ def _moment() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CrashNotice:
-    """Texts of the bar about a report that an earlier start left, and above the report.
+    """Texts of the bar about a report from an earlier start, and above the report.
 
     Attributes:
-        title: What happened and when.
-        text: What can be done, and that nothing is sent.
-        lead: Above the report itself.
+        title: Failure, and its time.
+        text: Possible actions, and that nothing is sent.
+        lead: Text above the report.
     """
 
     title: str
@@ -250,12 +255,12 @@ class CrashNotice:
 
 
 def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) -> CrashNotice:
-    """The bar for the newest of the reports.
+    """Return the bar for the newest report.
 
     Args:
-        is_fatal: It ended the window's process.
-        wall_s: When it was written, UTC.
-        n: How many reports there are, this one included.
+        is_fatal: True if the failure ended the window's process.
+        wall_s: Time of writing, UTC.
+        n: Number of reports, including this one.
     """
     when = moment_text(wall_s, now_wall_s=now_wall_s)
     if is_fatal:
@@ -297,11 +302,11 @@ _QT_LOGGER: Final = "kmonitor.ui.qt"
 
 
 def crash_head_text(what: str, when: str) -> str:
-    """The beginning of a report: what, when, and with which versions.
+    """Beginning of a report: failure, time, and versions.
 
     Args:
-        what: In one line; empty: not known yet.
-        when: The moment, with its zone.
+        what: Failure in one line; empty: not known yet.
+        when: Time of the failure, with its time zone.
     """
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     lines = [
@@ -331,7 +336,7 @@ def _versions() -> list[str]:
 
 
 def log_record_text(record: logging.LogRecord) -> str:
-    """A log record in one line: its text as in the source, with numbers filled in."""
+    """A log record in one line: its text as in the source, with numbers inserted."""
     if record.name == _QT_LOGGER:
         text = without_values(record.getMessage(), ())
     else:
@@ -344,7 +349,7 @@ def log_record_text(record: logging.LogRecord) -> str:
 
 
 def _filled(record: logging.LogRecord) -> str:
-    """The message with numbers filled in, and a mark for each other value."""
+    """Message with numbers inserted, and a placeholder for each other value."""
     args = record.args
     if not isinstance(args, tuple) or not args:
         return str(record.msg) if isinstance(record.msg, str) else LEFT_OUT
@@ -368,7 +373,7 @@ class _Hidden:
 def crash_traceback_text(
     kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
 ) -> str:
-    """An exception with its causes, each with its frames; values in messages are left out."""
+    """An exception with its causes and their frames; values in messages are left out."""
     whole = traceback.TracebackException(kind, value or kind(), trace)
     return "\n".join(_chain(whole, value)) + "\n"
 
@@ -398,7 +403,7 @@ def exception_title(kind: type[BaseException]) -> str:
 
 
 def without_personal_names(text: str, *, home: str, user: str) -> str:
-    """The same text with shortened paths, and without home folder and user name.
+    """Shorten paths in a text, and remove home folder and user name.
 
     Args:
         home: Home folder; empty: not known.
@@ -413,7 +418,7 @@ def without_personal_names(text: str, *, home: str, user: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    """A file's path from its package on; of other files the name alone."""
+    """Path of a file from its package on; for other files only the file name."""
     if path.startswith("<"):
         return path
     for pattern in (_LIBRARY, _OURS):
@@ -425,10 +430,10 @@ def _short_path(path: str) -> str:
 
 
 def without_values(message: str, code: Iterable[str]) -> str:
-    """A message without its quoted words and paths, except those that are in the code.
+    """Remove quoted words and paths from a message, except those that occur in the code.
 
     Args:
-        message: Of an exception or of Qt.
+        message: Message of an exception or of Qt.
         code: Lines of source that may be quoted.
     """
     known = {identifier for line in code for identifier in _IDENTIFIER.findall(line)}

@@ -13,14 +13,14 @@ SNIPPET: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FirstStartState:
-    """The page before the first run.
+    """State of the page before the first run.
 
     Attributes:
-        title: What is awaited.
-        text: What to do.
-        demo_button: On the demo's button.
-        can_start_demo: Whether it can be pressed.
-        note: Below the buttons; may be empty.
+        title: Title about the next event: the first run, or the start of the hub.
+        text: Instructions.
+        demo_button: Text on the demo button.
+        can_start_demo: True if the demo button is enabled.
+        note: Text below the buttons; may be empty.
     """
 
     title: str
@@ -33,12 +33,12 @@ class FirstStartState:
 def first_start_state(
     *, is_live: bool, is_demo_starting: bool, demo_error: str
 ) -> FirstStartState:
-    """The page.
+    """Return the state of the page.
 
     Args:
-        is_live: Whether the hub is reached.
-        is_demo_starting: The demo's process runs and has not shown up yet.
-        demo_error: Why the demo could not start; empty: it could, or was not asked for.
+        is_live: True if the hub is connected.
+        is_demo_starting: True if the demo's process was started and has not connected yet.
+        demo_error: Reason why the demo could not start; empty: it could, or was not requested.
     """
     title = tr("Waiting for the first run") if is_live else tr("Starting the hub\u2026")
     text = tr(

@@ -33,17 +33,17 @@ _LONGEST_WHY: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class ChipState:
-    """One chip.
+    """A chip in the header.
 
     Attributes:
-        key: Distinguishes it from the others.
-        text: What it says.
-        tone: What its colour means.
+        key: Key that distinguishes the chip from the others.
+        text: Text on the chip.
+        tone: Meaning of the colour.
         icon: Name of an icon, or empty.
-        tooltip: More.
-        brief: Said in place of the text where there is no room for it; empty: the chip gives way.
-        rank: Chips with the highest rank give way first when there is no room.
-        opens: Whether a click shows more.
+        tooltip: Details.
+        brief: Shorter text for narrow windows; empty: the chip is hidden instead.
+        rank: Priority for hiding: chips with the highest rank are hidden first.
+        opens: True if a click opens something.
     """
 
     key: str
@@ -72,11 +72,11 @@ def header_state(
     now_wall_s: float,
     is_connected: bool,
 ) -> HeaderState:
-    """The header for this run; empty when there is none.
+    """Return the header for this run; empty if there is none.
 
     Args:
-        verdicts: How metrics of runs develop; None: not shown here.
-        is_connected: Whether the hub is reached.
+        verdicts: Verdicts on metrics of runs; None: not shown here.
+        is_connected: True if the hub is connected.
     """
     if summary is None:
         return HeaderState("", "", ())

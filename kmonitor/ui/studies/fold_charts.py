@@ -1,4 +1,4 @@
-"""Charts of a study: a metric of all folds over their epochs, and peak memory fold by fold."""
+"""Charts of a study: a metric of all folds over their epochs, and peak memory of each fold."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,17 +27,18 @@ _PointOf = Callable[[float, float], Point]
 
 @dataclass(frozen=True, slots=True)
 class FoldMetricState:
-    """The chart of a metric; places are 0..1 from the left and from the bottom.
+    """The chart of a metric; positions are 0..1 from the left and from the bottom.
 
     Attributes:
-        choices: Names of what can be drawn; empty: nothing is known.
-        metric: What is drawn.
-        folds: One thin line a fold.
-        mean: The mean of the folds that came so far.
-        band: Left, lower and upper end of one standard deviation around it.
-        x_ticks, y_ticks: Beside the axes.
+        choices: Names of the metrics that can be drawn; empty: none is known.
+        metric: Metric that is drawn.
+        folds: One thin line per fold.
+        mean: Mean of the folds so far.
+        band: Position from the left, lower and upper end of one standard deviation around the
+            mean.
+        x_ticks, y_ticks: Labels of the axes.
         value: "0.412 ± 0.031".
-        text: What that is, or why there is nothing.
+        text: Description of the value, or the reason why there is none.
     """
 
     choices: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class FoldMetricState:
 
 @dataclass(slots=True)
 class _Logs:
-    """Keras' logs of one run, by fit and epoch; an epoch that comes again replaces its logs."""
+    """Keras' logs of one run, by fit and epoch; a repeated epoch replaces its logs."""
 
     by_epoch: dict[tuple[int, int], dict[str, float]] = field(
         default_factory=dict[tuple[int, int], dict[str, float]]
@@ -61,10 +62,10 @@ class _Logs:
 
 
 class FoldMetricStore:
-    """Epochs of one study's runs, requested once and kept up by live rows; main thread only.
+    """Epochs of one study's runs, requested once and updated by live rows; main thread only.
 
     Attributes:
-        metric: What is to be drawn; empty: the usual.
+        metric: Metric to draw; empty: the default.
     """
 
     def __init__(self, request: SendRequest) -> None:
@@ -77,7 +78,7 @@ class FoldMetricStore:
         self._changes = 0
 
     def want(self, runs: Collection[str]) -> None:
-        """Follow these runs and no others."""
+        """Follow exactly these runs."""
         for run in [run for run in self._logs if run not in runs]:
             del self._logs[run]
         new = [run for run in runs if run not in self._logs]
@@ -92,7 +93,7 @@ class FoldMetricStore:
             self._logs.pop(run, None)
 
     def apply_rows(self, reply: RowsReply) -> bool:
-        """Follow a page that was asked here; False if it was not."""
+        """Process a page of rows requested here, and request the next; False if it was not."""
         request = self._requests.pop(reply.request_id, None)
         if request is None:
             return False
@@ -102,12 +103,12 @@ class FoldMetricStore:
         return True
 
     def refuse(self, request_number: int) -> None:
-        """The hub could not answer: the runs are asked for again when they are wanted again."""
+        """Drop the runs of a refused request, so that they are requested again when needed."""
         runs, _ = self._requests.pop(request_number, ([], 0))
         self.forget(runs)
 
     def apply_event(self, row: EventRow, event: AnyEvent) -> None:
-        """Take an event of any run."""
+        """Process an event of any run."""
         logs = self._logs.get(row.run)
         if logs is not None and isinstance(event, EpochEnded):
             logs.by_epoch[event.fit, event.epoch] = dict(event.logs)
@@ -121,13 +122,13 @@ class FoldMetricStore:
         size_px: tuple[int, int],
         noun: Noun = "fold",
     ) -> FoldMetricState:
-        """The chart of these runs, the same object again while nothing changed.
+        """Return the chart of these runs; the same object while nothing changed.
 
         Args:
             runs: Run ids by fold.
-            finished: Folds that came to their end: what they came to counts, if there are any.
-            size_px: Width and height that it is drawn in.
-            noun: What a fold is for people.
+            finished: Finished folds; if there are any, the value covers only these.
+            size_px: Width and height of the drawing.
+            noun: "fold" or "trial", for texts.
         """
         which = (tuple(runs.items()), frozenset(finished), size_px, noun)
         shown = (self._changes, self.metric, which, tr("epoch {n}"))
@@ -203,7 +204,7 @@ def _choices(logs: Iterable[_Logs]) -> tuple[str, ...]:
 
 
 def _values(logs: _Logs, metric: str) -> list[float]:
-    """In the order of the epochs; NaN where the logs lack it."""
+    """Values in the order of the epochs; NaN where the logs lack the metric."""
     by_epoch = logs.by_epoch
     values = [by_epoch[key].get(metric, math.nan) for key in sorted(by_epoch)]
     return [each if abs(each) <= MOST_CHARTED else math.nan for each in values]
@@ -214,7 +215,7 @@ def _line(values: Sequence[float], point_of: _PointOf) -> Curve:
 
 
 def _spread(lines: Sequence[Sequence[float]]) -> list[tuple[int, float, float]]:
-    """Epoch from 0, mean and standard deviation over the folds that came so far."""
+    """Epoch from 0, mean and standard deviation over the folds that have reached the epoch."""
     found: list[tuple[int, float, float]] = []
     for at in range(max(len(line) for line in lines)):
         values = [line[at] for line in lines if at < len(line) and math.isfinite(line[at])]
@@ -271,10 +272,10 @@ class FoldMemoryBar:
 
     Attributes:
         fold: Index.
-        ram: Of its processes; None: not known.
-        vram: Of its GPU; None likewise.
-        is_over: It was ended for want of memory.
-        tooltip: The same as text.
+        ram: Peak of the fold's processes; None: not known.
+        vram: Peak on the fold's GPU; None: not known.
+        is_over: True if the fold was ended because of its memory.
+        tooltip: The same values as text.
     """
 
     fold: int
@@ -286,15 +287,15 @@ class FoldMemoryBar:
 
 @dataclass(frozen=True, slots=True)
 class FoldMemoryState:
-    """The chart.
+    """The chart of peak memory.
 
     Attributes:
-        bars: By fold.
-        bound: How high `memory=` is; None: none was given.
-        has_vram: Whether any fold used a GPU.
-        y_ticks: Beside the axis.
-        title: What it is, with the axis' unit.
-        text: The highest and the bound, or why there is nothing.
+        bars: Bars of the folds, in order.
+        bound: Height of the `memory=` limit; None: there is no limit.
+        has_vram: True if any fold used a GPU.
+        y_ticks: Labels of the axis.
+        title: Title of the chart, with the axis' unit.
+        text: Highest value and limit as text, or the reason why there is no chart.
     """
 
     bars: tuple[FoldMemoryBar, ...] = ()
@@ -308,10 +309,10 @@ class FoldMemoryState:
 def fold_memory_state(
     tries: Sequence[Sequence[AttemptState]], bound_bytes: float | None, *, height_px: float
 ) -> FoldMemoryState:
-    """The highest of all tries of each fold.
+    """Return the chart with the highest value of all attempts at each fold.
 
     Args:
-        bound_bytes: What a fold may hold; None: only the host bounds it.
+        bound_bytes: Memory limit of a fold; None: only the host limits it.
     """
     rams = [_highest(each.ram_bytes for each in of_fold) for of_fold in tries]
     vrams = [_highest(each.vram_bytes for each in of_fold) for of_fold in tries]

@@ -13,10 +13,10 @@ from kmonitor_agent.wire.messages.events import FoldEnded, FoldStarted
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 MOST_FOLDS: Final = 2000
-"""Most folds that are drawn; with more the grid is unreadable."""
+"""Maximum number of drawn folds; with more the grid is unreadable."""
 
 _STALE_S: Final = 3600.0
-"""A fold's time goes on by the clock for so long without a word."""
+"""Maximum time for which a fold's time continues by the clock without reports, seconds."""
 
 FoldState = Literal[
     "queued",
@@ -35,9 +35,9 @@ FoldState = Literal[
     "lost",
     "not_run",
 ]
-"""`again`: it waits for another try. `lost`: it ran when the study's process went without a word.
-`not_run`: the study ended before its turn. `pruned`, `too_large`, `failed`: a trial of a search
-that returned, and no value."""
+"""`again`: the fold waits for another attempt. `lost`: the fold ran when contact with the study's
+process was lost. `not_run`: the study ended before the fold's turn. `pruned`, `too_large`,
+`failed`: a trial of a search that returned without a value."""
 
 _STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "queued": ("clock", later("Waiting"), "mute"),
@@ -60,26 +60,27 @@ _STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
 
 @dataclass(frozen=True, slots=True)
 class AttemptState:
-    """One try of a fold, or a fold that was not tried yet.
+    """One attempt at a fold, or a fold without an attempt yet.
 
     Attributes:
         fold: Index, from 0.
-        attempt: From 1; 0: none has begun.
-        state: Its state.
-        icon, word, tone: The same, as it is shown.
-        why: More about the state; may be empty.
+        attempt: Number from 1; 0: none has begun.
+        state: State of the attempt.
+        icon, label, tone: The state as displayed.
+        why: Details of the state; may be empty.
         run: Id of the fold's run; empty: it has none.
-        seconds: How long it has run or ran; None: it has not begun.
-        forecast_s: How long it will take in all, about; None: it runs no more, or nobody knows.
-        limit_s: How long it may take; None: it runs no more, or that is not known yet.
-        share: Part of its work that is done, 0..1; None: not known.
-        steps: That were done; None: not known yet.
-        ram_bytes: Most that its processes held; of one that runs, what they hold.
-        growth_bytes: From begin to end; None while it runs.
-        vram_bytes: Peak on its GPU; None: none is used, or that is not known.
-        device: The GPU that it is pinned to; may be empty.
-        resumed: It goes on where the try before was killed.
-        noun: What it is for people.
+        seconds: Run time so far, or total; None: the attempt has not begun.
+        forecast_s: Estimated total run time; None: the attempt is over, or the estimate is not
+            known.
+        limit_s: Maximum run time; None: the attempt is over, or the maximum is not known yet.
+        share: Completed fraction of the work, 0..1; None: not known.
+        steps: Number of completed steps; None: not known yet.
+        ram_bytes: Peak memory of its processes; current memory while the attempt runs.
+        growth_bytes: Growth from start to end; None while the attempt runs.
+        vram_bytes: Peak on its GPU; None: no GPU is used, or the peak is not known.
+        device: GPU that the attempt is pinned to; may be empty.
+        resumed: True if the attempt continues where the previous one was killed.
+        noun: "fold" or "trial", for texts.
     """
 
     fold: int
@@ -104,7 +105,7 @@ class AttemptState:
 
     @property
     def is_running(self) -> bool:
-        """True while it runs."""
+        """True while the attempt runs."""
         return self.state == "running"
 
 
@@ -115,7 +116,7 @@ def attempts_by_fold(
     *,
     now_wall_s: float,
 ) -> tuple[tuple[AttemptState, ...], ...]:
-    """All tries of each fold, the oldest first; of a fold without one, that it waits.
+    """Return all attempts at each fold, the oldest first; a fold without one is shown as waiting.
 
     Args:
         study: The study's own run.
@@ -131,13 +132,13 @@ def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState
 
 
 def fold_name(fold: int, noun: Noun = "fold") -> str:
-    """Name of a fold: "fold 2", from 0, as in the script; of a search "trial 2"."""
+    """Name of a fold: "fold 2", from 0 as in the script; of a search "trial 2"."""
     template = tr("fold {n}") if noun == "fold" else tr("trial {n}")
     return template.format(n=fold)
 
 
 def fold_text(fold: AttemptState) -> str:
-    """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
+    """Describe a fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
     text = f"{fold_name(fold.fold, fold.noun)}: {fold.label}"
     if fold.attempt > 1:
         text = tr("{fold}, attempt {n}").format(fold=text, n=fold.attempt)
@@ -145,7 +146,7 @@ def fold_text(fold: AttemptState) -> str:
 
 
 def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
-    """Icon of the end of a try, whether it is a bad one, and the end in one sentence."""
+    """Icon of an attempt's end, True if the end is a failure, and the end in one sentence."""
     ended = _ended(event, "")
     text = fold_text(ended)
     if event.again:
@@ -212,7 +213,7 @@ def _running(
 
 
 def _share(run: RunSummary | None, reported: float | None) -> float | None:
-    """The fold's own run reports each second, the study now and then; a search has many fits."""
+    """The fold's own run reports every second, the study less often; a search has many fits."""
     if run is None or reported is None or not run.epochs or run.epoch is None or run.fit != 1:
         return reported
     within = min(1.0, run.step / run.steps) if run.steps else 0.0

@@ -38,12 +38,12 @@ _SHORT_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class TimeBar:
-    """A try's time as a part of the longest that is shown; 0..1.
+    """Time of an attempt as a fraction of the longest displayed one; 0..1.
 
     Attributes:
-        done: So far.
-        forecast: Where it will end, about; None: it runs no more, or nobody knows.
-        limit: Where it will be ended; None likewise, or it is far off.
+        done: Time so far.
+        forecast: Estimated total time; None: the attempt is over, or the estimate is not known.
+        limit: Maximum time; None: the attempt is over, or the maximum is not known or far off.
     """
 
     done: float
@@ -53,15 +53,15 @@ class TimeBar:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One try in the table.
+    """One attempt in the table.
 
     Attributes:
         fold: Index.
         run: Id of its run; may be empty.
-        cells: As `ATTEMPT_COLUMNS`.
-        icon, tone: Of its state.
-        bar: Of its time; None: it has not begun.
-        tooltip: Of the row.
+        cells: Texts in the order of `ATTEMPT_COLUMNS`.
+        icon, tone: Icon and tone of the attempt's state.
+        bar: Bar of the attempt's time; None: the attempt has not begun.
+        tooltip: Tooltip of the row.
     """
 
     fold: int
@@ -136,15 +136,15 @@ def _growth(n_bytes: float | None) -> str:
 
 
 _MOST_PLAYED: Final = 5000
-"""Most waiting folds whose turns are simulated one by one."""
+"""Maximum number of waiting folds whose turns are simulated one by one."""
 
 _WIDE: Final = 1.15
-"""An estimate whose ends are further apart than this is shown with them."""
+"""Ratio of an estimate's ends above which the ends are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyForecast:
-    """Time left, seconds: least, most likely and most by the folds so far."""
+    """Remaining time, seconds: minimum, most likely value and maximum from the folds so far."""
 
     low_s: float
     likely_s: float
@@ -154,12 +154,12 @@ class StudyForecast:
 def study_forecast(
     folds: Sequence[AttemptState], finished_s: Sequence[float], *, at_once: int
 ) -> StudyForecast | None:
-    """Time left of a running study, estimated from its folds; None: no data yet.
+    """Estimate the remaining time of a running study from its folds; None: no data yet.
 
     Args:
-        folds: The last attempt at each.
-        finished_s: How long those that finished took.
-        at_once: How many run at the same time.
+        folds: Last attempt at each fold.
+        finished_s: Run times of the finished folds.
+        at_once: Number of folds that run at the same time.
     """
     running = [each for each in folds if each.is_running]
     waiting = sum(each.state in {"queued", "again"} for each in folds)
@@ -176,7 +176,7 @@ def study_forecast(
 
 
 def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
-    """The forecast as text: "about 12 min left (10 min to 16 min), until about 14:35"."""
+    """Forecast as text: "about 12 min left (10 min to 16 min), finishing at about 14:35"."""
     if forecast is None:
         return tr("finish time not known yet")
     moment = moment_text(now_wall_s + forecast.likely_s, now_wall_s=now_wall_s)
@@ -210,11 +210,11 @@ class FoldCell:
     Attributes:
         fold: Index.
         run: Id of its run; empty: it has none.
-        icon, tone: Of its state.
-        share: How much of it is filled, 0..1.
-        is_estimate: That is by its forecast and no count.
-        has_more: It took more than one try.
-        description: For the tooltip and a screen reader.
+        icon, tone: Icon and tone of the fold's state.
+        share: Filled fraction of the cell, 0..1.
+        is_estimate: True if the fraction is estimated from run times, and not counted.
+        has_more: True if the fold took more than one attempt.
+        description: Text for the tooltip and a screen reader.
     """
 
     fold: int
@@ -229,15 +229,15 @@ class FoldCell:
 
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """The page, but for its charts.
+    """The page, except its charts.
 
     Attributes:
         lead: "3 of 10 folds over, 1 running, 1 tried again, 1 killed".
-        forecast: When it ends; empty when it has.
-        facts: Function, bounds, how many at once.
-        cells: One cell a fold.
-        rows: The attempts.
-        empty: Why there are no folds; empty when there are.
+        forecast: Estimated time of the end; empty once the study has ended.
+        facts: Function, limits, and number of folds at once.
+        cells: One cell per fold.
+        rows: Rows of the attempts.
+        empty: Reason why there are no folds; empty if there are any.
     """
 
     lead: str
@@ -255,7 +255,7 @@ def study_state(
     *,
     now_wall_s: float,
 ) -> StudyState:
-    """The page of a study.
+    """Return the page of a study.
 
     Args:
         now_wall_s: Now, UTC epoch seconds.
@@ -322,7 +322,7 @@ def _time_left_text(fold: AttemptState) -> str:
 
 
 def study_progress_text(study: RunSummary) -> str:
-    """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
+    """Progress of a study: "3 of 10 folds · 1 running · 1 retried · 1 killed"."""
     tally = study.tally
     if tally is None:
         return fold_count_text(study, study.folds)
@@ -343,7 +343,7 @@ def study_progress_text(study: RunSummary) -> str:
 
 
 def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
-    """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
+    """Number of folds that are over: "3 of 10 folds"; of a search without a total, "3 trials"."""
     if not study.folds:
         return fold_count_text(study, tally.over)
     template = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
@@ -351,7 +351,7 @@ def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
 
 
 def fold_count_text(study: RunSummary, count: int) -> str:
-    """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
+    """Number of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
     if is_search(study):
         template = tr("1 trial") if count == 1 else tr("{n} trials")
     else:
@@ -360,5 +360,5 @@ def fold_count_text(study: RunSummary, count: int) -> str:
 
 
 def study_guide_slug() -> str:
-    """The section of the guide's page of folds about this page, as links name it."""
+    """Fragment of the link to the guide's section about this page."""
     return heading_slug(tr("In the window"))

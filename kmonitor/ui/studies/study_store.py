@@ -1,4 +1,4 @@
-"""Events of studies about their folds, by study."""
+"""Events about folds, by study."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 STUDY_KINDS = ("study", "fold_start", "fold_progress", "fold_end")
-"""Event types that a study's page is made of."""
+"""Event types that a study's page uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class TimedFoldProgress:
     """The newest progress of a running fold.
 
     Attributes:
-        fold_progress: What.
-        t_s: Run time of the study at that, seconds.
+        fold_progress: The progress.
+        t_s: Run time of the study at that time, seconds.
     """
 
     fold_progress: FoldProgress
@@ -31,10 +31,10 @@ class TimedFoldProgress:
 
 @dataclass(slots=True)
 class StudyRecord:
-    """Events of one study; rows may come in any order, and twice.
+    """Events of one study; rows may arrive in any order, and repeatedly.
 
     Attributes:
-        started: Its first event; None: not here yet.
+        started: First event of the study; None: it has not arrived yet.
     """
 
     started: StudyStarted | None = None
@@ -50,7 +50,7 @@ class StudyRecord:
     )
 
     def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
-        """Take an event of the study; whether it is one."""
+        """Process an event; True if it belongs to a study."""
         match event:
             case StudyStarted():
                 if row.row >= self._started_at:
@@ -70,20 +70,20 @@ class StudyRecord:
 
     @property
     def count(self) -> int:
-        """Folds with events; those of a search come one by one."""
+        """Number of folds with events; the trials of a search appear one by one."""
         return max((1 + fold for fold in (*self._started, *self._tries)), default=0)
 
     def ended(self, fold: int) -> list[FoldEnded]:
-        """How the tries of a fold ended, the oldest first."""
+        """Return the ends of a fold's attempts, the oldest first."""
         of_fold = self._tries.get(fold, {})
         return [of_fold[key] for key in sorted(of_fold)]
 
     def tries(self) -> list[FoldEnded]:
-        """How all tries ended, by fold, the oldest first."""
+        """Return the ends of all attempts, by fold, the oldest first."""
         return [each for fold in sorted(self._tries) for each in self.ended(fold)]
 
     def running(self, fold: int) -> FoldStarted | None:
-        """The running attempt at a fold by the study's events; None: none runs."""
+        """Return the running attempt at a fold, from the study's events; None: none runs."""
         row, started = self._started.get(fold, (0, None))
         if started is None or row < self._started_at:
             return None  # of a start of the study that was cut off
@@ -92,7 +92,7 @@ class StudyRecord:
         return None if any(each in self._tries.get(fold, {}) for each in near) else started
 
     def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:
-        """The newest progress of a running attempt; None: there was none."""
+        """Return the newest progress of a running attempt; None: there is none."""
         row, seen = self._newest_progress.get(fold, (0, None))
         started_row = self._started.get(fold, (0, None))[0]
         if seen is None or row < started_row or seen.fold_progress.attempt != attempt:
@@ -100,7 +100,7 @@ class StudyRecord:
         return seen
 
     def finished_s(self) -> list[float]:
-        """How long the folds that finished took, seconds, the shortest first."""
+        """Return the run times of the finished folds, seconds, the shortest first."""
         return sorted(each.seconds for each in self.tries() if each.cause == "finished")
 
 
@@ -111,33 +111,33 @@ class StudyStore:
         self._records: dict[str, StudyRecord] = {}
 
     def get(self, run: str) -> StudyRecord:
-        """Events of a study."""
+        """Return the events of a study."""
         return self._records.get(run) or StudyRecord()
 
     def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
-        """Take an event of any run; whether it is one of a study."""
+        """Process an event of any run; True if it belongs to a study."""
         if not isinstance(event, StudyStarted | FoldStarted | FoldProgress | FoldEnded):
             return False
         return self._records.setdefault(row.run, StudyRecord()).apply_event(row, event)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Nothing is known of these runs."""
+        """Drop the records of these runs."""
         for run in runs:
             self._records.pop(run, None)
 
 
 def is_study(run: RunSummary) -> bool:
-    """True if a run is a study's own, and no training."""
+    """True if a run is the run of a study itself, and no training."""
     return bool(run.study) and run.fold is None
 
 
 def is_search(study: RunSummary) -> bool:
-    """True if a study's folds are the trials of a search, which come one by one."""
+    """True if a study's folds are the trials of a search, which appear one by one."""
     return is_study(study) and not study.folds
 
 
 def folds_of(study: RunSummary, runs: Collection[RunSummary]) -> dict[int, RunSummary]:
-    """The newest run of each fold of a study, by fold; folds without a run are left out."""
+    """Return the newest run of each fold of a study, by fold; folds without a run are left out."""
     found: dict[int, RunSummary] = {}
     for run in runs:
         if run.study == study.study and run.fold is not None:

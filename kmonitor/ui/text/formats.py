@@ -1,8 +1,9 @@
-"""Numbers, sizes and times as text, and amounts as people type them.
+"""Numbers, sizes and times as text, and parsing of amounts that users enter.
 
-The window's only place for it; trainings print by `kmonitor_agent.wire.text`. Numbers are grouped,
-and parted from their unit, by a narrow no-break space (U+202F); `with_plain_spaces` turns it into
-an ordinary one for terminals and files. The percent sign follows its number directly.
+The only module of the window that formats numbers; trainings use `kmonitor_agent.wire.text`. A
+narrow no-break space (U+202F) groups digits and separates a number from its unit;
+`with_plain_spaces` turns it into an ordinary one for terminals and files. The percent sign follows
+its number directly.
 """
 
 import math
@@ -29,7 +30,7 @@ Unit = Literal[
     "watts",
     "hertz",
 ]
-"""Units of what is charted; a count and a number have none, a fraction is shown in percent."""
+"""Units of charted values; a count and a number have none, a fraction is shown in percent."""
 
 ByteUnits = Literal["binary", "decimal"]
 """Sizes in KiB, MiB, GiB of 1024, or in kB, MB, GB of 1000."""
@@ -48,7 +49,7 @@ _DAY_S: Final = 86400.0
 
 
 class _ByteUnitChoice:
-    """Holds how this process writes sizes; main thread only."""
+    """Holds the units in which this process writes sizes; main thread only."""
 
     def __init__(self) -> None:
         self.units: ByteUnits = "binary"
@@ -58,44 +59,44 @@ _byte_unit_choice = _ByteUnitChoice()
 
 
 def use_byte_units(units: ByteUnits) -> None:
-    """Write sizes so from now on; the window passes what its user chose."""
+    """Set the units of sizes; the window passes the user's choice."""
     _byte_unit_choice.units = units
 
 
 def byte_step() -> float:
-    """How much a unit of sizes is larger than the one before: 1024 or 1000."""
+    """Factor between two units of sizes: 1024 or 1000."""
     return _STEPS[_byte_unit_choice.units]
 
 
 def unit_bytes(unit: str) -> float:
-    """How many bytes a unit of sizes has. Raises: ValueError: it is none in use."""
+    """Number of bytes in a unit of sizes. Raises: ValueError: the unit is not in use."""
     return byte_step() ** _unit_names().index(unit)
 
 
 def with_plain_spaces(text: str) -> str:
-    """The same text with ordinary spaces, for terminals that lack the narrow one."""
+    """Replace narrow spaces with ordinary ones, for terminals that lack the narrow one."""
     return text.replace(NARROW_SPACE, " ")
 
 
 def shortened(text: str, most: int) -> str:
-    """The first line of a text, with an ellipsis where it is cut to that many letters."""
+    """Return the first line of a text, cut to at most `most` characters with an ellipsis."""
     line = text.partition("\n")[0].strip()
     return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
 
 
 def bytes_text(n: float) -> str:
-    """A size: "812 B", "10.6 MiB", "598 MiB", "1.4 GiB"; one decimal from GiB on."""
+    """Size as text: "812 B", "10.6 MiB", "598 MiB", "1.4 GiB"; one decimal from GiB on."""
     unit = byte_unit(n)
     return f"{bytes_in_unit(n, unit)}{NARROW_SPACE}{unit}"
 
 
 def round_bytes_text(n: float) -> str:
-    """A size that somebody chose: "72 GiB", where a measured one says "72.0 GiB"."""
+    """Size that a user chose: "72 GiB", where a measured size reads "72.0 GiB"."""
     return bytes_text(n).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
 
 
 def byte_unit(n: float) -> str:
-    """The unit that suits a size: the largest that leaves at least one before the point."""
+    """Unit that suits a size: the largest in which the size is at least one."""
     size = abs(n)
     index = 0
     names = _unit_names()
@@ -107,11 +108,11 @@ def byte_unit(n: float) -> str:
 
 
 def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
-    """The number alone of a size in a given unit.
+    """Number of a size in a given unit, without the unit.
 
     Args:
-        unit: "B", "KiB", "MiB", "GiB", ... as `byte_unit` gives it.
-        decimals: How many; None: what suits the size.
+        unit: "B", "KiB", "MiB", "GiB", ... as returned by `byte_unit`.
+        decimals: Number of decimals; None: as suits the size.
     """
     index = _unit_names().index(unit)
     size = n / byte_step() ** index
@@ -121,7 +122,7 @@ def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
 
 
 def bytes_change_text(before: float, after: float) -> str:
-    """Two sizes in one unit: "731 → 598 MiB"; a decimal more where they would look the same."""
+    """Two sizes in one unit: "731 → 598 MiB"; one more decimal if they would look the same."""
     unit = byte_unit(max(before, after))
     index = _unit_names().index(unit)
     decimals = max(_byte_decimals(n / byte_step() ** index, index) for n in (before, after))
@@ -132,22 +133,22 @@ def bytes_change_text(before: float, after: float) -> str:
 
 
 def count_text(n: float) -> str:
-    """A whole number in groups of three: "24 374"."""
+    """Whole number in groups of three digits: "24 374"."""
     return _grouped(n, 0)
 
 
 def epochs_text(n: int) -> str:
-    """A number of epochs: "1 epoch", "5 epochs"."""
+    """Number of epochs: "1 epoch", "5 epochs"."""
     return tr("1 epoch") if n == 1 else tr("{n} epochs").format(n=count_text(n))
 
 
 def steps_text(n: int) -> str:
-    """A number of steps: "1 step", "5 steps"."""
+    """Number of steps: "1 step", "5 steps"."""
     return tr("1 step") if n == 1 else tr("{n} steps").format(n=count_text(n))
 
 
 def working_text(n_done: int, of: int) -> str:
-    """How far the hub is with a long answer, in events read; `of` 0: that is not known."""
+    """Progress of a slow reply of the hub, in events read; `of` 0: the total is not known."""
     if not of:
         return tr("Loading\u2026")
     text = tr("Loading: {done} of {all} events read")
@@ -160,7 +161,7 @@ def count_change_text(before: float, after: float) -> str:
 
 
 def percent_text(fraction: float) -> str:
-    """A part, 0..1, as "64%"; of a change, "\u221222%"."""
+    """Fraction 0..1 in percent: "64%"; of a change: "\u221222%"."""
     return f"{fraction * 100:.0f}%".replace("-", "\u2212")
 
 
@@ -168,11 +169,11 @@ _BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 
 def sparkline_text(values: Sequence[float], *, least_span: float = 1.0) -> str:
-    """Values as blocks of one to eight eighths, from the lowest to the highest.
+    """Values as blocks of one to eight eighths, from the lowest value to the highest.
 
     Args:
         values: Any number of them.
-        least_span: What lies nearer together does not reach the highest block.
+        least_span: Smallest range that reaches the highest block.
     """
     if not values:
         return ""
@@ -182,12 +183,12 @@ def sparkline_text(values: Sequence[float], *, least_span: float = 1.0) -> str:
 
 
 def number_text(value: float) -> str:
-    """A plain number, four significant digits: "0.001", "0.6931"."""
+    """Plain number with four significant digits: "0.001", "0.6931"."""
     return f"{value:.4g}".replace("-", "\u2212")
 
 
 def seconds_text(seconds: float) -> str:
-    """A step time: "850 µs", "272 ms", "1.42 s", "14.2 s"."""
+    """Step time: "850 µs", "272 ms", "1.42 s", "14.2 s"."""
     if seconds >= 1.0 - 5e-4:
         return f"{_three_digits(seconds)}{NARROW_SPACE}s"
     if seconds >= 1e-3 - 5e-7:
@@ -196,7 +197,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A stretch of time in at most two units: "14 s", "4 min", "1 h 52 min", "3 d 4 h"."""
+    """Duration in at most two units: "14 s", "4 min", "1 h 52 min", "3 d 4 h"."""
     if not math.isfinite(seconds):
         return NOT_KNOWN
     if seconds < _MINUTE_S - 0.5:
@@ -212,29 +213,29 @@ def duration_text(seconds: float) -> str:
 
 
 def clock_text(wall_s: float, *, seconds: bool = True) -> str:
-    """A moment in the viewer's zone: "11:02:41", or "11:02"."""
+    """Time of day in the viewer's time zone: "11:02:41", or "11:02"."""
     return _moment_text(wall_s, "%H:%M:%S" if seconds else "%H:%M")
 
 
 def day_text(wall_s: float) -> str:
-    """A day in the viewer's zone: "2026-11-22"."""
+    """Date in the viewer's time zone: "2026-11-22"."""
     return _moment_text(wall_s, "%Y-%m-%d")
 
 
 def day_clock_text(wall_s: float) -> str:
-    """A moment for who reads it elsewhere or later: "2026-11-22 11:02:41 +0100"."""
+    """Time for readers elsewhere or later, with its zone: "2026-11-22 11:02:41 +0100"."""
     return _moment_text(wall_s, "%Y-%m-%d %H:%M:%S %z")
 
 
 def moment_text(wall_s: float, *, now_wall_s: float) -> str:
-    """A moment: the time if it is within half a day of now, else day and time."""
+    """Time of day if it is within half a day of now, else date and time."""
     if abs(now_wall_s - wall_s) < _DAY_S / 2:
         return clock_text(wall_s, seconds=False)
     return day_minute_text(wall_s)
 
 
 def day_minute_text(wall_s: float) -> str:
-    """A moment with its day, in the viewer's zone: "2026-11-22 08:37"."""
+    """Date and time in the viewer's time zone: "2026-11-22 08:37"."""
     return _moment_text(wall_s, "%Y-%m-%d %H:%M")
 
 
@@ -245,21 +246,21 @@ def amount_text(value: float, unit: Unit) -> str:
 
 
 def rate_text(per: float, unit: Unit, per_what: str) -> str:
-    """A slope: "+10.6 MiB / epoch", "+420 / model", minus signs are real ones.
+    """Slope as text: "+10.6 MiB / epoch", "+420 / model", with a real minus sign.
 
     Args:
-        per: Change in one `per_what`.
-        per_what: "epoch", "model", "min".
+        per: Change per unit.
+        per_what: Name of the unit: "epoch", "model", "min".
     """
     sign = "+" if per >= 0 else ""
     return f"{sign}{change_text(per, unit)} / {per_what}"
 
 
 def change_text(change: float, unit: Unit) -> str:
-    """A change, three significant digits at least: "10.6 MiB", "\u2212420", "119 800".
+    """Change as text, with at least three significant digits: "10.6 MiB", "\u2212420", "119 800".
 
     Args:
-        change: How much.
+        change: Size of the change, in the unit.
     """
     text = _magnitude_text(abs(change), unit)
     return f"\u2212{text}" if change < 0 else text
@@ -342,18 +343,18 @@ BYTES: Final = {
     "tib": 2**40,
     **{f"{unit}{i}": 2**power for unit, power in _BINARY.items() for i in ("", "i")},
 }
-"""Bytes of a unit, in small letters; for `parse_amount`."""
+"""Bytes per unit, by the unit's lower-case name; for `parse_amount`."""
 
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
 def parse_amount(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
-    """The amount that was typed; None: it is none.
+    """Parse an amount that a user entered; None: the text is not an amount.
 
     Args:
-        text: A number and perhaps a unit.
-        units: What one of each is, in small letters.
-        bare: What one is without a unit; None: only 0 goes without.
+        text: Number, optionally with a unit.
+        units: Value of each unit, by its lower-case name.
+        bare: Value of a number without a unit; None: only 0 may have no unit.
     """
     found = _AMOUNT.fullmatch(text.strip())
     unit = found[2].lower() if found else ""

@@ -1,7 +1,8 @@
-"""Texts of trainings, hubs and hosts, translated into the language in force.
+"""Translates texts of trainings, hubs and hosts into the language in force.
 
-They know no language: their sentences are English, are stored, and are read by windows of any
-language. Those that are frequent are known here by their form; every other is shown as it is.
+Trainings, hubs and hosts do not know the viewer's language: they store English sentences, which
+windows in any language read. This module knows the forms of frequent sentences; others are shown
+unchanged.
 """
 
 import re
@@ -13,10 +14,10 @@ from kmonitor.ui.text.language import later, tr
 
 
 def translated_text(text: str) -> str:
-    """A sentence of a training, hub or host in the language in force, where its form is known.
+    """Translate a sentence of a training, hub or host if its form is known; else return it.
 
     Args:
-        text: As it came; empty stays empty.
+        text: Sentence as received; empty stays empty.
     """
     form, fields = _form_of(text)
     return (
@@ -28,7 +29,7 @@ def translated_text(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The known form of a sentence and the values of its fields; "" where there is none."""
+    """Known form of a sentence and the values of its fields; "" if there is none."""
     if text in _PLAIN:
         return text, ()
     for form, pattern in _PATTERNS:
@@ -106,7 +107,7 @@ _MAP_FORMS: Final = (
     later("architecture, compiled, then load_weights"),
     later("architecture only, no weights"),
 )
-"""Forms of memory maps and model files."""
+"""Forms of sentences about memory maps and model files."""
 
 _STUDY_FORMS: Final = (
     later("its processes used more than memory={bound}"),

@@ -1,4 +1,4 @@
-"""Translation of texts that are made without Qt, and whether a font for Chinese is installed."""
+"""Translation of texts without Qt, and a check for an installed font for Chinese."""
 
 import ctypes
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class _Translator:
-    """Holds the one translation function of this process; main thread only."""
+    """Holds the translation function of this process; main thread only."""
 
     def __init__(self) -> None:
         self.translate: Callable[[str], str] = str
@@ -17,54 +17,54 @@ _translator = _Translator()
 
 
 def tr(text: str) -> str:
-    """A text in the user's language; named fields in braces are filled in afterwards.
+    """Translate a text into the user's language; named fields in braces are filled in afterwards.
 
     Args:
-        text: The English source, as a literal so that the translator's tools find it; or one
-            from a table, where it was marked by `later`.
+        text: English source, as a literal so that the translation tools find it; or a text from a
+            table, marked there by `later`.
     """
     return _translator.translate(text)
 
 
 def later(text: str) -> str:
-    """The same text, marked for translation: from a table, `tr` translates it where it is shown.
+    """Mark a text in a table for translation; `tr` translates it where it is shown.
 
     Args:
-        text: The English source, as a literal.
+        text: English source, as a literal.
     """
     return text
 
 
 def language_tag() -> str:
-    """What the language in force is called in a document: "en", "zh-CN"."""
+    """Language tag of the language in force, for documents: "en", "zh-CN"."""
     return _translator.tag
 
 
 def use_translation(translate: Callable[[str], str], tag: str = "en") -> None:
-    """Translate with this function from now on; the window passes Qt's.
+    """Set the translation function; the window passes Qt's.
 
     Args:
-        translate: Gives a text in the language.
-        tag: What the language is called in a document.
+        translate: Returns a text in the language.
+        tag: Language tag for documents.
     """
     _translator.translate = translate
     _translator.tag = tag
 
 
 PACKAGE: Final = "fonts-wqy-microhei"
-"""The small Debian package with one; `fonts-noto-cjk` has every weight."""
+"""Small Debian package with a Chinese font; `fonts-noto-cjk` has every weight."""
 
 _FONTCONFIG: Final = "libfontconfig.so.1"
 
 
 class _FontSet(ctypes.Structure):
-    """FcFontSet of fontconfig.h; only the count is read."""
+    """FcFontSet of fontconfig.h; only the count is used."""
 
     _fields_ = (("nfont", ctypes.c_int),)
 
 
 def has_chinese_font() -> bool | None:
-    """Whether fontconfig knows a font for Chinese; None if there is no fontconfig."""
+    """True if fontconfig has a font for Chinese; None if there is no fontconfig."""
     try:
         library = ctypes.CDLL(_FONTCONFIG)
     except OSError:

@@ -1,8 +1,8 @@
 """Two palettes for the window, pictures and reports, and one scale of sizes.
 
-A third theme is a palette here, a name in `settings/window_settings.py`, a case in
-`theme/qt/theme_controller.py`, rules in `theme/qt/style_sheet.py`, an icon and a word in
-`shell/qt/header_view.py`, and a word in `settings/qt/settings_pages.py` and
+A third theme needs a palette here, a name in `settings/window_settings.py`, a case in
+`theme/qt/theme_controller.py`, rules in `theme/qt/style_sheet.py`, an icon and a title in
+`shell/qt/header_view.py`, and a title in `settings/qt/settings_pages.py` and
 `shell/qt/first_start_view.py`.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
-"""What a coloured thing means."""
+"""Meaning of a colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class Palette:
         name: "dark" or "light".
         bg: Window. panel: Side panels and header. card: Cards.
         raised: Buttons and chips on a panel or card.
-        hover: The same under the pointer.
+        hover: Background of these under the pointer.
         border: Lines of one pixel.
         text: Reading text. sub: Secondary. mute: Least important, still readable.
         accent: Primary action, focus, selection. on_accent: Text on it.
         ok, warn, crit: States, always beside an icon and a word.
         series: Hues of runs, in order.
-        greys: Of layers beyond those, from the one next to the card on.
+        greys: Colours of further layers, from the one next to the card on.
         tint_alpha: Opacity, 0..1, of a state's colour as a background.
         others_alpha: Opacity, 0..1, of the lines of runs that are not selected.
     """
@@ -53,11 +53,11 @@ class Palette:
     others_alpha: float
 
     def hue(self, index: int) -> str:
-        """The colour of a run or layer; beyond the last hue they start over, below 0 are greys."""
+        """Colour of a run or layer; beyond the last hue they repeat, below 0 are greys."""
         return self.greys[-1 - index] if index < 0 else self.series[index % len(self.series)]
 
     def tone(self, tone: Tone) -> str:
-        """The colour that says this."""
+        """Colour for this meaning."""
         return {
             "plain": self.text,
             "accent": self.accent,
@@ -114,7 +114,7 @@ LIGHT: Final = Palette(
 
 
 def tint(colour: str, alpha: float) -> str:
-    """A colour made see-through, as style sheets write it.
+    """Make a colour transparent, in the notation of style sheets.
 
     Args:
         colour: "#rrggbb".

@@ -1,4 +1,4 @@
-"""Verdicts as shown in the window of evidence and in the run tree."""
+"""Verdicts as shown in the evidence window and in the run tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,18 +34,18 @@ _NO_ADVICE: Final = QUIET_STATES | {"cleared"}
 
 @dataclass(frozen=True, slots=True)
 class EvidenceState:
-    """A verdict in full.
+    """Contents of the evidence window.
 
     Attributes:
         title: "RAM: leak suspected".
-        subtitle: Of which run.
-        lead: What grows, in one sentence.
-        lines: What it rests on, and when a limit is met.
-        advice: What may help and only the script's author can do.
-        actions: (command, title) of what may help and can be asked for now.
-        tone: How loud.
-        guide: Heading in the guide's page of folds about what a loop of models does to memory
-            and what helps; empty where it is not about one.
+        subtitle: Name of the run.
+        lead: Cause of the growth, in one sentence.
+        lines: Evidence, and the forecast of a limit.
+        advice: Advice that only changes to the script can follow.
+        actions: Command and title of possible remedies that the user can request now.
+        tone: Tone of the verdict.
+        guide: Heading in the guide's page of folds about the memory of a loop of models; empty if
+            the verdict is not about such a loop.
     """
 
     title: str
@@ -58,16 +58,16 @@ class EvidenceState:
     guide: str = ""
 
     def as_text(self) -> str:
-        """All of it, for the clipboard."""
+        """Full contents, for the clipboard."""
         return "\n".join((self.title, self.subtitle, self.lead, *self.lines, *self.advice))
 
 
 def judged_rate(verdict: Verdict | None, computed: RateLabel) -> RateLabel:
-    """The rate beside a verdict: the slope that it rests on, so that card and evidence agree.
+    """Return the rate beside a verdict: the slope of the verdict, so that card and evidence agree.
 
     Args:
-        verdict: Of the card's metric since the last reload; None: none yet.
-        computed: Shown while nothing was judged.
+        verdict: Verdict on the card's metric since the last reload; None: none yet.
+        computed: Rate to show while there is no verdict.
     """
     if verdict is None or verdict.state == "measuring" or verdict.slope is None:
         return computed
@@ -81,11 +81,11 @@ def judged_rate(verdict: Verdict | None, computed: RateLabel) -> RateLabel:
 def evidence_state(
     run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_request: bool
 ) -> EvidenceState:
-    """A verdict in full.
+    """Return the contents of the evidence window.
 
     Args:
         now_wall_s: Now, UTC epoch seconds.
-        can_request: Whether the run takes commands from here.
+        can_request: True if the run accepts commands from this window.
     """
     is_alarm = verdict.state not in _NO_ADVICE
     forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
@@ -112,12 +112,12 @@ def evidence_state(
 
 
 def loop_guide_slug() -> str:
-    """The section of the guide's page of folds about loops, as links name it."""
+    """Fragment of the link to the guide's section about loops."""
     return heading_slug(tr("Models trained in a loop in one process"))
 
 
 def suspicion_text(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
-    """What the run tree's mark says: "RAM: leak suspected"; empty: no mark."""
+    """Tooltip of the run tree's mark: "RAM: leak suspected"; empty: no mark."""
     return ", ".join(
         f"{metric_name(metric)}: {suspicion_of(metric)}"
         for metric, state in verdicts.items()

@@ -1,4 +1,4 @@
-"""Forecasts of limits as text: no more exact than is known, nothing once a run has ended."""
+"""Forecasts of limits as text: no more exact than the data allow, empty once a run has ended."""
 
 import math
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ _ROUNDED_FROM: Final = 100.0
 
 
 def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
-    """When which limit is met: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
+    """Forecast of a limit: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
 
     Args:
-        run: The run; what has ended meets no limit any more.
-        verdict: With or without a forecast; empty without.
+        run: The run; an ended run reaches no limit.
+        verdict: Verdict; without a forecast, the text is empty.
         now_wall_s: Now, UTC epoch seconds.
     """
     forecast = verdict.forecast
@@ -45,7 +45,7 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
 
 
 def short_forecast_text(run: RunSummary, verdict: Verdict) -> str:
-    """The same where there is little room: "limit in about 14 epochs (10 to 21)"."""
+    """Shorter text: "limit in about 14 epochs (10 to 21)"."""
     forecast = verdict.forecast
     if forecast is None or has_ended(run):
         return ""
@@ -55,7 +55,7 @@ def short_forecast_text(run: RunSummary, verdict: Verdict) -> str:
 
 
 def brief_forecast_text(run: RunSummary, verdict: Verdict) -> str:
-    """Its band alone, for hardly any room: "limit in 10 to 21 epochs"; empty: no shorter."""
+    """Shortest text, only the interval: "limit in 10\u201321 epochs"; empty: there is none."""
     forecast = verdict.forecast
     if not short_forecast_text(run, verdict) or forecast is None or is_out_of_memory(verdict):
         return ""
@@ -69,7 +69,7 @@ def brief_forecast_text(run: RunSummary, verdict: Verdict) -> str:
 
 
 def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
-    """The same with the time of day: "limit in about 14 epochs (10 to 21) \u00b7 16:40"."""
+    """Short text with the time of day: "limit in about 14 epochs (10 to 21) \u00b7 16:40"."""
     text = short_forecast_text(run, verdict)
     if not text or epochs_left_before(run, verdict) is not None:
         return text
@@ -81,14 +81,14 @@ def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) 
 
 
 def nearest_verdict(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The verdict whose limit is met first; None if none has a forecast."""
+    """Return the verdict whose limit is reached first; None if none has a forecast."""
     # What only rises so far may be a pool that warms up.
     known = [each for each in verdicts if each.forecast is not None and each.state != "rising"]
     return min(known, key=_seconds_to, default=None)
 
 
 def epochs_left_before(run: RunSummary, verdict: Verdict) -> int | None:
-    """Epochs that the fit still has, where it ends before the limit can be met; else None."""
+    """Epochs that remain in the fit, if it ends before the limit can be reached; else None."""
     forecast = verdict.forecast
     if forecast is None or verdict.per != "epoch" or not run.epochs or run.epoch is None:
         return None
@@ -98,7 +98,7 @@ def epochs_left_before(run: RunSummary, verdict: Verdict) -> int | None:
 
 
 def forecast_limit_text(verdict: Verdict, forecast: LimitForecast) -> str:
-    """Which limit: "limit 72 GiB", "host limit 15.6 GiB", of what can be had."""
+    """Name of the limit, with its amount: "limit 72 GiB", "host limit 15.6 GiB"."""
     texts = {
         "own": tr("limit {amount}"),
         "host": tr("host limit {amount}"),
@@ -121,7 +121,7 @@ def _seconds_to(verdict: Verdict) -> float:
 
 
 def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
-    """The time of day, with the day unless it is near; empty where it is not known."""
+    """Time of day, with the date unless it is near; empty if it is not known."""
     forecast = verdict.forecast
     if forecast is None or forecast.unit_s is None:
         return ""
@@ -132,13 +132,13 @@ def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
 
 
 def is_out_of_memory(verdict: Verdict) -> bool:
-    """Whether a loop of models ends where memory does, and not at a limit of the user's."""
+    """True if a loop of models will run out of memory, not reach a limit that the user set."""
     forecast = verdict.forecast
     return verdict.per == "fit" and forecast is not None and forecast.of != "own"
 
 
 def _models_text(verdict: Verdict, forecast: LimitForecast) -> str:
-    """When a loop that trains a model after the other meets the end of memory."""
+    """Forecast of out of memory for a loop that trains one model after the other."""
     is_gpu = forecast.of == "device"
     if forecast.latest is None or _is_open_ended(forecast):
         least = count_text(_rounded(math.floor(forecast.earliest)))
@@ -187,7 +187,7 @@ def _is_open_ended(forecast: LimitForecast) -> bool:
 
 
 def _rounded(n: float) -> float:
-    """Two digits: more would claim what nobody knows."""
+    """Round to two digits: more would suggest an accuracy that the forecast lacks."""
     if n < _ROUNDED_FROM:
         return n
     step = 10.0 ** (math.floor(math.log10(n)) - 1)

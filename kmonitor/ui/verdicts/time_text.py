@@ -1,4 +1,4 @@
-"""Verdicts on times as text: since when it takes longer, and which part does."""
+"""Verdicts on times as text: the start of the increase, and the part that causes it."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
 
 
 def unit_name(verdict: Verdict) -> str:
-    """One unit: "epoch", "fit" or "fold"."""
+    """Name of one unit: "epoch", "fit", "fold", "step" or "call"."""
     names = {
         "step": tr("step"),
         "call": tr("call"),
@@ -25,13 +25,13 @@ def unit_name(verdict: Verdict) -> str:
 
 
 def slower_since_text(verdict: Verdict) -> str:
-    """Since when it is slower: "slower since epoch 3"."""
+    """Start of the slowdown: "slower since epoch 3"."""
     number = count_text(verdict.since)
     return tr("slower since {unit} {n}").format(unit=unit_name(verdict), n=number)
 
 
 def jump_text(verdict: Verdict) -> str:
-    """By how much it is slower since a unit; empty where it is not."""
+    """Size of a slowdown and its start; empty if there is none."""
     if not verdict.since:
         return ""
     return tr("{rise} slower since {unit} {n}").format(
@@ -42,7 +42,7 @@ def jump_text(verdict: Verdict) -> str:
 
 
 def time_cause_text(verdict: Verdict) -> str:
-    """What takes longer, or most of the time; empty for causes that are not about times."""
+    """Part that takes longer, or most of the time; empty for causes that are not about times."""
     if verdict.cause == "retracing":
         name = verdict.name or tr("functions")
         return tr("the number of traces of {name} is growing").format(name=name)
@@ -59,7 +59,7 @@ def time_cause_text(verdict: Verdict) -> str:
 
 
 def _open_text(verdict: Verdict) -> str:
-    """For example "cause open, after callbacks, traces: compute takes longer"."""
+    """For example "cause unknown; ruled out: callbacks, traces: compute takes longer"."""
     others = {
         "traces": tr("traces"),
         "pressure": tr("memory pressure"),
@@ -96,7 +96,7 @@ def _part_text(verdict: Verdict) -> str:
 
 
 def time_part_text(verdict: Verdict) -> str:
-    """How much of what it takes longer comes from one part; empty where that is not known."""
+    """Fraction of the slowdown that one part causes; empty if it is not known."""
     if verdict.cause != "part" or verdict.state not in _SLOWER:
         return ""
     return tr("{share} of the increase is {part}").format(
@@ -105,7 +105,7 @@ def time_part_text(verdict: Verdict) -> str:
 
 
 def time_advice_text(code: str, verdict: Verdict) -> str:
-    """What may help against a part that takes long; empty for other advice."""
+    """Advice on a part that takes long; empty for other advice."""
     texts = {
         "prefetch": tr(
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"

@@ -21,7 +21,7 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import VerdictState
 
 QUIET_STATES: Final = frozenset[VerdictState]({"measuring", "steady"})
-"""They need no line of their own."""
+"""States that need no line of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class VerdictLabel:
     """The verdict on a card.
 
     Attributes:
-        text: "leak suspected"; empty: there is none.
-        tone: How loud.
-        forecast: When a limit is met, in short; empty where that is not known.
-        forecast_brief: The same where there is hardly room; may be empty.
-        forecast_tooltip: The same with the limit and the time of day.
-        is_quiet: Whether it needs no line of its own.
+        text: "leak suspected"; empty: there is no verdict.
+        tone: Tone of the verdict.
+        forecast: Short forecast of a limit; empty if it is not known.
+        forecast_brief: Shorter forecast for narrow cards; may be empty.
+        forecast_tooltip: Forecast with the limit and the time of day.
+        is_quiet: True if the verdict needs no line of its own.
         tooltip: The verdict in one sentence.
     """
 
@@ -48,14 +48,14 @@ class VerdictLabel:
 
 
 NO_VERDICT: Final = VerdictLabel()
-"""Nothing was judged yet."""
+"""Label of a metric without a verdict."""
 
 
 def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float) -> VerdictLabel:
-    """The verdict on a card.
+    """Return the label for a card.
 
     Args:
-        verdict: Of the card's metric; None: none yet.
+        verdict: Verdict on the card's metric; None: none yet.
         now_wall_s: Now, UTC epoch seconds.
     """
     if verdict is None or (has_ended(run) and verdict.state == "measuring"):

@@ -1,4 +1,4 @@
-"""The newest verdict of each metric of each run, as the window knows it."""
+"""The newest verdict on each metric of each run."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest
 
 
 class VerdictStore:
-    """Takes what is streamed, and asks for the selected run's verdicts; main thread only."""
+    """Stores streamed verdicts, and requests those of the selected run; main thread only."""
 
     def __init__(self, request: SendRequest) -> None:
         self._send_request = request
@@ -19,25 +19,25 @@ class VerdictStore:
         self._is_stale = False
 
     def get(self, run: str, metric: LimitMetric) -> Verdict | None:
-        """What is known of a metric; None: nothing yet."""
+        """Return the newest verdict on a metric; None: there is none."""
         return self._runs.get(run, {}).get(metric)
 
     def of_run(self, run: str) -> list[Verdict]:
-        """All that is known of a run."""
+        """Return all verdicts on a run."""
         return list(self._runs.get(run, {}).values())
 
     def want(self, run: str) -> None:
-        """Keep this run's verdicts up to date from now on, and no other's."""
+        """Keep the verdicts of this run up to date, and of no other."""
         if run != self._watched_run:
             self._watched_run = run
             self._request_now()
 
     def apply_event(self, run: str, event: AnyEvent, *, is_live: bool) -> bool:
-        """Take an event of any run; whether a verdict is now another one.
+        """Process an event of any run; True if a verdict changed.
 
         Args:
-            event: A verdict, or what makes the newest ones old.
-            is_live: False: it comes from history.
+            event: A verdict, or an event that outdates the newest verdicts.
+            is_live: False: the event is from history.
         """
         if isinstance(event, Verdict):
             return self._store(run, event)
@@ -46,18 +46,18 @@ class VerdictStore:
         return False
 
     def apply_reply(self, reply: VerdictsReply) -> bool:
-        """Take an answer; whether a verdict is now another one."""
+        """Process a reply; True if a verdict changed."""
         if self._open.pop(reply.request_id, None) is not None and self._is_stale:
             self._request_now()
         changed = [self._store(reply.run, verdict) for verdict in reply.verdicts]
         return any(changed)
 
     def refuse(self, request_number: int) -> None:
-        """A request was refused: it is sent again when an epoch ends."""
+        """Record that a request was refused: it is repeated when an epoch ends."""
         self._open.pop(request_number, None)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all that is held of these runs."""
+        """Drop the verdicts on these runs."""
         for run in runs:
             self._runs.pop(run, None)
         self._open = {

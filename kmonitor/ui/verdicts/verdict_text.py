@@ -1,4 +1,4 @@
-"""Verdicts as text: never more than is known, the evidence beside the claim."""
+"""Verdicts as text: claims never exceed the evidence, which is shown beside them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
-"""Units needed to distinguish noise from a trend; as `kmonitor.hub.judge.growth` has it."""
+"""Units needed to distinguish noise from a trend; as in `kmonitor.hub.judge.growth`."""
 
 _MORE_UNITS: Final = 4
-"""More than those: what rises is judged five times before it is called growing."""
+"""Further units: a rise is judged five times before it is reported as growth."""
 
 _WHOLE_FROM: Final = 10.0
 Tone = Literal["mute", "ok", "warn", "crit"]
@@ -47,11 +47,11 @@ Tone = Literal["mute", "ok", "warn", "crit"]
 
 @dataclass(frozen=True, slots=True)
 class VerdictAdvice:
-    """Something that may help.
+    """A possible remedy.
 
     Attributes:
-        text: What to do.
-        command: The command that does it; None: only the script can be changed.
+        text: Description of the remedy.
+        command: Command that carries out the remedy; None: it needs a change of the script.
     """
 
     text: str
@@ -59,16 +59,16 @@ class VerdictAdvice:
 
 
 def _final_text(verdict: Verdict) -> str:
-    """Why a run that has ended has no verdict."""
+    """Reason why an ended run has no verdict."""
     is_short = verdict.units < MIN_UNITS
     return tr("too short to judge") if is_short else tr("varies too much to judge")
 
 
 def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
-    """What is known, in two or three words: "leak suspected", "measuring".
+    """State of a verdict in two or three words: "leak suspected", "measuring".
 
     Args:
-        is_final: The run has ended, and nothing more is measured.
+        is_final: True if the run has ended, and nothing more is measured.
     """
     if is_final and verdict.state == "measuring":
         return _final_text(verdict)
@@ -88,14 +88,14 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
 
 
 def is_said(verdict: Verdict) -> bool:
-    """Whether a verdict is worth a line: of what is counted besides only what grows, or did."""
+    """True if a verdict is worth a line; for counted metrics, only if they grow or grew."""
     return verdict.metric not in COUNTED_METRICS or verdict.state not in {"measuring", "steady"}
 
 
 def more_known_text(verdict: Verdict) -> str:
-    """When more will be known: "more is known in about 3 min"; empty where that is open.
+    """Time of the next verdict: "next verdict in about 3 min"; empty if it is not known.
 
-    No time is known of what varies too much: that depends on how it goes on.
+    There is no time for a metric that varies too much: the next verdict depends on new values.
     """
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
@@ -111,19 +111,19 @@ def more_known_text(verdict: Verdict) -> str:
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
-    """What a suspicion is called: a graph that grows is known to, memory may be given back."""
+    """Name of a suspicion: the growth of a graph is certain, while memory may still be freed."""
     return tr("growing") if metric == "graph" else tr("leak suspected")
 
 
 def alarm_text(metric: "VerdictMetric", state: "VerdictState") -> str:
-    """What a list of runs says of a metric that grows: "leak suspected", "slowing down"."""
+    """Growth of a metric in lists of runs: "leak suspected", "slowing down"."""
     if state == "suspected":
         return suspicion_of(metric)
     return tr("slowing down") if metric in TIME_METRICS else tr("growing")
 
 
 def verdict_tone(verdict: Verdict) -> Tone:
-    """How loud it is."""
+    """Tone of a verdict."""
     if is_taken_by_others(verdict):
         return "warn"
     tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}
@@ -131,10 +131,10 @@ def verdict_tone(verdict: Verdict) -> Tone:
 
 
 def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
-    """The verdict in one sentence: "leak suspected: train_function is traced again and again".
+    """Verdict in one sentence: "leak suspected: train_function is retraced repeatedly".
 
     Args:
-        is_final: The run has ended, and nothing more is measured.
+        is_final: True if the run has ended, and nothing more is measured.
     """
     is_early = verdict.state in {"measuring", "rising"}
     if is_early and not is_taken_by_others(verdict):
@@ -148,7 +148,7 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
 
 
 def in_vain_text(verdict: Verdict) -> str:
-    """What was tried and gave back hardly anything: "collect and reload did not help"."""
+    """Actions that freed hardly any memory: "collect and reload did not help"."""
     in_vain = [_action_name(each) for each in verdict.tried if not each.did_help]
     if not in_vain:
         return ""
@@ -164,7 +164,7 @@ def _action_name(tried: TriedAction) -> str:
 
 
 def tried_text(verdict: Verdict) -> str:
-    """What each action that was tried gave back, the last time."""
+    """Memory that each action freed, the last time that it ran."""
     texts = [_tried_action_text(each) for each in verdict.tried]
     return tr("Tried: {what}").format(what="; ".join(texts)) if texts else ""
 
@@ -203,13 +203,13 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
 
 
 def is_taken_by_others(verdict: Verdict) -> bool:
-    """Whether memory ends though this run does not grow: others take what is left."""
+    """True if memory runs out although this run does not grow: other processes use the rest."""
     is_quiet = verdict.state in {"steady", "measuring", "cleared"}
     return is_quiet and verdict.forecast is not None and verdict.forecast.by_others > 0.0
 
 
 def cause_text(verdict: Verdict) -> str:
-    """What grows, as far as it is counted; empty where nothing was looked for."""
+    """Cause of the growth, if it was found; empty if there were no measurements for it."""
     if verdict.metric in COUNTED_METRICS:
         return _counted_cause_text(verdict)
     return _memory_cause_text(verdict)
@@ -256,7 +256,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
 
 
 def _counted_cause_text(verdict: Verdict) -> str:
-    """For example "files are opened and not closed: data/part-*.bin"."""
+    """For example "files are written and never removed: data/part-*.bin"."""
     texts = {
         "files": tr("files, sockets or pipes are opened and never closed"),
         "threads": tr("threads are started and never end"),
@@ -312,7 +312,7 @@ def _kept_text(verdict: Verdict) -> str:
 
 
 def kept_place_text(kept: KeptObjects) -> str:
-    """What is kept, and where: "NumPy arrays of (32, 10) float32 are retained in Log.history"."""
+    """Objects and their place: "NumPy arrays of (32, 10) float32 are retained in Log.history"."""
     kinds = {
         "numpy.ndarray": tr("NumPy arrays"),
         "tensorflow.Tensor": tr("TensorFlow tensors"),
@@ -353,7 +353,7 @@ def kept_place_text(kept: KeptObjects) -> str:
 
 
 def growing_part_text(verdict: Verdict) -> str:
-    """Where in an epoch or fit it grows; empty where that is in several parts, or not known."""
+    """Part of an epoch or fit in which the growth occurs; empty: several parts, or not known."""
     if verdict.metric in TIME_METRICS:
         return time_part_text(verdict)
     parts = {
@@ -372,7 +372,7 @@ def growing_part_text(verdict: Verdict) -> str:
 
 
 def trace_change_text(verdict: Verdict) -> str:
-    """What differs from one trace of the function to the next; empty where it is not known."""
+    """Differences between traces of the function; empty if they are not known."""
     if not verdict.changed:
         return ""
     if verdict.changed == "python":
@@ -384,7 +384,7 @@ def trace_change_text(verdict: Verdict) -> str:
 
 
 def confidence_text(verdict: Verdict) -> str:
-    """How much the counters say; empty where there is no cause."""
+    """Confidence in the cause, from the counters; empty if there is no cause."""
     if verdict.metric in TIME_METRICS and verdict.cause == "part":
         return ""
     if verdict.cause == "data_cache":
@@ -398,7 +398,7 @@ def confidence_text(verdict: Verdict) -> str:
 
 
 def slope_text(verdict: Verdict) -> str:
-    """How fast, how sure, and over what; empty before anything was judged."""
+    """Slope, its interval and its window; empty before anything was judged."""
     if verdict.slope is None or verdict.slope_low is None or verdict.slope_high is None:
         return ""
     unit = METRIC_UNITS[verdict.metric]
@@ -417,12 +417,12 @@ def slope_text(verdict: Verdict) -> str:
 
 
 def grew_with_lines(verdict: Verdict) -> list[str]:
-    """What grew over the same units, one line each."""
+    """Counters that grew over the same units, one line each."""
     return [_correlated_growth_text(one, verdict) for one in verdict.grew_with]
 
 
 def no_growth_reason(verdict: Verdict) -> str:
-    """Why a rise is not called growth; empty where it is, or nothing was judged."""
+    """Reason why a rise is not reported as growth; empty if it is, or nothing was judged."""
     texts = {
         "too_small": tr("the change is small, or within the noise"),
         "no_trend": tr("there is no lasting trend"),
@@ -435,12 +435,12 @@ def no_growth_reason(verdict: Verdict) -> str:
 
 
 def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
-    """What may help, the mildest first; nothing while nothing grows."""
+    """Return possible remedies, the mildest first; none while nothing grows."""
     return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
-    """What a verdict rests on, one line each."""
+    """Return the evidence of a verdict, one line each."""
     lines = [slope_text(verdict), jump_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
@@ -460,13 +460,13 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 
 def verdict_log_text(verdict: Verdict) -> str:
-    """The verdict as a line of the event log."""
+    """Verdict as a line of the event log."""
     metric = metric_name_in_sentence(verdict.metric)
     return f"{metric[:1].upper()}{metric[1:]}: {verdict_headline(verdict)}"
 
 
 def units_text(n: float, verdict: Verdict) -> str:
-    """A number of units: "1 epoch", "14 fits"."""
+    """Number of units: "1 epoch", "14 fits"."""
     names = {
         "step": tr("steps"),
         "call": tr("calls"),

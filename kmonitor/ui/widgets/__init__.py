@@ -1,1 +1,1 @@
-"""Widgets that know no run: tables, dialogs, buttons, labels, keyboard. Imports Qt."""
+"""Widgets independent of runs: tables, dialogs, buttons, labels, keyboard. Imports Qt."""

@@ -23,13 +23,13 @@ _MAX_LETTERS = 22
 
 
 class MenuButton(QPushButton):
-    """One choice among several that need no room of their own.
+    """A choice among several values that need no space of their own.
 
     Signals (main thread):
-        chosen: With the key of a choice that the user made.
+        chosen: With the key of the user's choice.
 
     Attributes:
-        key: What is chosen.
+        key: Key of the current choice.
     """
 
     chosen = Signal(str)
@@ -43,11 +43,11 @@ class MenuButton(QPushButton):
         *,
         is_prominent: bool = True,
     ) -> None:
-        """A button on which the first choice is chosen.
+        """Create a button with the first choice selected.
 
         Args:
             choices: Titles by key.
-            is_prominent: Whether it looks set with any choice but the first.
+            is_prominent: True if any choice but the first highlights the button.
         """
         super().__init__(parent)
         self._theme = theme
@@ -63,20 +63,20 @@ class MenuButton(QPushButton):
         self._show()
 
     def offer(self, choices: Mapping[str, str]) -> None:
-        """Offer these from now on; what is chosen stays in any case."""
+        """Set the choices; the current one stays in any case."""
         if dict(choices) == self._choices:
             return
         current = {} if self.key in choices else {self.key: self._choices[self.key]}
         self._choices = {**choices, **current}
 
     def rename(self, name: str, choices: Mapping[str, str]) -> None:
-        """Call the same choices, and what is chosen, by other words."""
+        """Change the titles of the same choices."""
         self._name = name
         self._choices = {key: choices.get(key, title) for key, title in self._choices.items()}
         self._show()
 
     def show_choices(self, name: str, choices: Mapping[str, str], key: str) -> None:
-        """Offer exactly these, with this one chosen, without emitting `chosen`."""
+        """Set the choices and the current one, without emitting `chosen`."""
         self._name = name
         self._choices = dict(choices)
         self.key = key
@@ -88,7 +88,7 @@ class MenuButton(QPushButton):
         self._show()
 
     def menu_of_choices(self) -> QMenu:
-        """A new menu; it is deleted when it is closed."""
+        """Return a new menu of the choices; it is deleted when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         # The button itself reads from right to left, for its icon's sake.
@@ -131,10 +131,10 @@ class MenuButton(QPushButton):
 
 
 class SegmentedControl(QFrame):
-    """Shows its choices as buttons of which one is down.
+    """Shows its choices as buttons, one of which is pressed.
 
     Signals:
-        chosen: With the key of a choice that the user made; main thread.
+        chosen: With the key of the user's choice; main thread.
     """
 
     chosen = Signal(str)
@@ -142,7 +142,7 @@ class SegmentedControl(QFrame):
     def __init__(
         self, choices: Mapping[str, str], name: str, parent: QWidget | None = None
     ) -> None:
-        """With the first choice at the left and none down.
+        """Create the control with the first choice at the left and none pressed.
 
         Args:
             choices: Titles by key.
@@ -170,7 +170,7 @@ class SegmentedControl(QFrame):
         self.rename(choices, name)
 
     def rename(self, choices: Mapping[str, str], name: str) -> None:
-        """Call the same choices, and what is chosen, by other words."""
+        """Change the titles of the same choices."""
         self.setAccessibleName(name)
         for key, text in choices.items():
             self._buttons[key].setText(text)
@@ -181,16 +181,16 @@ class SegmentedControl(QFrame):
         self._buttons[key].setChecked(True)
 
     def explain(self, key: str, tooltip: str) -> None:
-        """Say what a choice means."""
+        """Set the tooltip of a choice."""
         self._buttons[key].setToolTip(tooltip)
 
     def button(self, key: str) -> QPushButton:
-        """The button of a choice."""
+        """Return the button of a choice."""
         return self._buttons[key]
 
     @property
     def buttons(self) -> list[QPushButton]:
-        """All of them, from the left."""
+        """All buttons, from the left."""
         return list(self._buttons.values())
 
     @Slot(QAbstractButton)
@@ -248,7 +248,7 @@ class Switch(QAbstractButton):
 
 
 class FolderButton(QPushButton):
-    """The button *Open folder...*; whoever shows it connects `clicked`."""
+    """The button *Open folder...*; its owner connects `clicked`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -17,9 +17,9 @@ class NameDialogText:
     """Texts of a `NameDialog`.
 
     Attributes:
-        title: Above it.
-        label: Beside the field.
-        name: Of the field.
+        title: Title of the dialog.
+        label: Label of the field.
+        name: Accessible name of the field.
     """
 
     title: str
@@ -31,7 +31,7 @@ _NAME_DIALOG_PX = 440
 
 
 class NameDialog(QInputDialog):
-    """A field of one line; gone when it is closed, `textValueSelected` fires on yes."""
+    """A field of one line; deleted when it is closed, `textValueSelected` fires on yes."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class NameDialog(QInputDialog):
         *,
         most_letters: int | None = None,
     ) -> None:
-        """Ask nothing before `open`.
+        """Create the dialog; `open` shows it.
 
         Args:
-            value: What the field begins with.
-            parent: The window that it is above.
-            most_letters: How long a name may be; None: as long as it likes.
+            value: Initial value of the field.
+            parent: Window below the dialog.
+            most_letters: Maximum length of the name; None: unlimited.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -62,17 +62,17 @@ class NameDialog(QInputDialog):
 
 
 class ConfirmationBox(QMessageBox):
-    """Asks; `accepted` fires on yes, and it is gone when it is closed."""
+    """A confirmation; `accepted` fires on yes, and it is deleted when it is closed."""
 
     def __init__(
         self, confirmation: Confirmation, parent: QWidget, *, is_dangerous: bool = True
     ) -> None:
-        """Ask nothing before `open`.
+        """Create the box; `open` shows it.
 
         Args:
-            confirmation: The question; no is the default.
-            parent: The window that it is above.
-            is_dangerous: Whether yes cannot be undone.
+            confirmation: Question; its default answer is no.
+            parent: Window below the box.
+            is_dangerous: True if yes cannot be undone.
         """
         super().__init__(parent)
         _prepare(self)
@@ -88,12 +88,12 @@ class ConfirmationBox(QMessageBox):
 
 
 def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:
-    """A box with something to read; it is gone when it is closed.
+    """Return a message box; it is deleted when it is closed.
 
     Args:
-        what: What is to be said first.
-        remedy: What to do about it, or more; may be empty.
-        parent: The window that it is above.
+        what: First line of the message.
+        remedy: Remedy or details; may be empty.
+        parent: Window below the box.
     """
     box = QMessageBox(parent)
     _prepare(box)
@@ -109,7 +109,7 @@ def _prepare(box: QMessageBox) -> None:
 
 
 class SaveDialog(QFileDialog):
-    """For a new file; an ending that was not typed is that of the chosen kind."""
+    """Dialog for a new file; if the user types no suffix, that of the chosen type is added."""
 
     def __init__(
         self,
@@ -118,13 +118,13 @@ class SaveDialog(QFileDialog):
         kinds: Mapping[str, str],
         parent: QWidget,
     ) -> None:
-        """Ask nothing before `open`.
+        """Create the dialog; `open` shows it.
 
         Args:
-            title: What is to be written.
-            suggested: Folder and name without ending.
-            kinds: Ending without its dot to what the kind is called.
-            parent: The window that it is above.
+            title: Title that names the contents of the file.
+            suggested: Folder and file name without suffix.
+            kinds: Suffix without its dot to name of the file type.
+            parent: Window below the dialog.
         """
         super().__init__(parent, "", str(suggested.parent))
         self._endings = {f"{name} (*.{ending})": ending for ending, name in kinds.items()}

@@ -1,4 +1,4 @@
-"""Shortcuts by name, and the order of Tab: as things are laid out, not as they were made."""
+"""Shortcuts by name, and tab order by layout, not by creation."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -13,11 +13,11 @@ from kmonitor.ui.shortcuts import shortcut_keys
 def add_shortcut(
     name: str, widget: QWidget, slot: Callable[[], object] | None = None
 ) -> QShortcut:
-    """A shortcut of a widget, silent while it is hidden.
+    """Return a shortcut of a widget, inactive while the widget is hidden.
 
     Args:
-        name: In `kmonitor.ui.shortcuts.KEYS`.
-        slot: Called when it is pressed: a method of a QObject.
+        name: Name in `kmonitor.ui.shortcuts.KEYS`.
+        slot: Called when the keys are pressed: a method of a QObject.
 
     Raises:
         KeyError: No shortcut has this name.
@@ -30,34 +30,34 @@ def add_shortcut(
 
 
 def click_on_shortcut(name: str, button: QAbstractButton) -> None:
-    """Let a shortcut press a button. Raises: KeyError."""
+    """Make a shortcut click a button. Raises: KeyError."""
     button.setShortcut(key_sequence(name))
 
 
 def key_sequence(name: str) -> QKeySequence:
-    """The keys of a shortcut, for a menu that shows them. Raises: KeyError."""
+    """Return the keys of a shortcut, for a menu that shows them. Raises: KeyError."""
     return QKeySequence(shortcut_keys(name))
 
 
 def native_shortcut_text(keys: str) -> str:
-    """Keys as this platform writes them."""
+    """Return keys in this platform's notation."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def tab_stops(parts: Iterable[QWidget]) -> list[QWidget]:
-    """What Tab stops at, of these and all that is in them."""
+    """Return the tab stops among these widgets and their children."""
     inside = (each for part in parts for each in (part, *part.findChildren(QWidget)))
     return [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
 def set_tab_order(stops: Iterable[QWidget]) -> None:
-    """Have Tab go along these; what was between them follows the last."""
+    """Set the order of these tab stops; stops that were between them follow the last."""
     for one, following in pairwise(stops):
         QWidget.setTabOrder(one, following)
 
 
 def tab_stop_before(widget: QWidget) -> QWidget | None:
-    """What Tab stops at before a widget and all that is in it; None: nothing."""
+    """Return the tab stop before a widget and its children; None: there is none."""
     found = widget.previousInFocusChain()
     while found is not None and found is not widget:
         if found.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.isAncestorOf(found):

@@ -1,4 +1,4 @@
-"""Labels: of one line that is elided, and a legend."""
+"""Labels: an elided line of text, and a legend."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _BETWEEN = " \u00b7 "
 
 
 class ElidedLabel(QLabel):
-    """Shows what fits; the whole text is its name and, where it is cut, leads its tooltip."""
+    """Shows as much as fits; the full text is its name and, if it is cut, starts its tooltip."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class ElidedLabel(QLabel):
         takes_room: bool = True,
         elides_parts: bool = False,
     ) -> None:
-        """An empty or given label.
+        """Create a label, empty or with a text.
 
         Args:
-            role: What the style sheet knows it by.
+            role: Role in the style sheet.
             at_end: Cut at the end instead of in the middle.
-            takes_room: Take all room there is, instead of no more than the text needs.
-            elides_parts: Leave out whole parts first, which dots separate, from the end.
+            takes_room: Take all available space, instead of only the width of the text.
+            elides_parts: Leave out whole parts, separated by dots, from the end first.
         """
         super().__init__(parent)
         self.setProperty("role", role)
@@ -52,13 +52,13 @@ class ElidedLabel(QLabel):
             self.setAccessibleName(text)
 
     def set_brief(self, text: str) -> None:
-        """Say this where the whole text has no room; empty: cut that."""
+        """Set the text to show if the full text does not fit; empty: cut the full text."""
         if text != self._brief:
             self._brief = text
             self.update()
 
     def shown_text(self) -> str:
-        """What of the text can be seen; nothing where an ellipsis would be most of it."""
+        """Visible part of the text; empty if it would consist mostly of an ellipsis."""
         width = self.contentsRect().width()
         text = self.text()
         metrics = self.fontMetrics()
@@ -72,7 +72,7 @@ class ElidedLabel(QLabel):
         return shown if shown == self.text() or len(shown) >= _FEWEST_LETTERS else ""
 
     def full_tooltip(self) -> str:
-        """The tooltip, led by the whole text where that is cut."""
+        """Tooltip, preceded by the full text if that is cut."""
         whole = self.text() if self.shown_text() != self.text() else ""
         return "\n".join(part for part in (whole, self.toolTip()) if part)
 
@@ -107,7 +107,7 @@ _LINE_PX = 17
 
 
 class LegendRow(QWidget):
-    """Spots with their words; breaks into lines where there is no room."""
+    """Coloured dots with texts; wraps into lines if there is too little room."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -119,7 +119,7 @@ class LegendRow(QWidget):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_entries(self, entries: Sequence[tuple[str, int]]) -> None:
-        """Show these words with these hues; below 0: what nobody has."""
+        """Show these texts with these hues; below 0: unused memory."""
         if tuple(entries) != self._entries:
             self._entries = tuple(entries)
             self.setAccessibleName(", ".join(title for title, _ in entries))

@@ -1,4 +1,4 @@
-"""Sizes of the panels around the charts: as the user left them, or the usual; and their edges."""
+"""Sizes of the panels around the charts, as the user left them or by default; and their edges."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ EDGE_PX: Final = 6
 _NARROW_BELOW: Final = 1200
 _LOW_BELOW: Final = 800
 _TABLE_FROM: Final = 640
-"""Below this the table takes no more than the log: the charts would lose their axes."""
+"""Window height below which a table gets no more space than the log: charts need their axes."""
 
 _LEAST_PX: Final[dict[Side, int]] = {"left": 160, "right": 220, "below": 96}
 _MOST_PART: Final[dict[Side, float]] = {"left": 0.32, "right": 0.34, "below": 0.5}
@@ -25,7 +25,7 @@ _SIGNS: Final[dict[Side, int]] = {"left": 1, "right": -1, "below": -1}
 
 @dataclass(frozen=True, slots=True)
 class PanelExtents:
-    """What the panels take now, pixels."""
+    """Current sizes of the panels, pixels."""
 
     left: int
     right: int
@@ -33,14 +33,14 @@ class PanelExtents:
 
 
 class PanelSizes(QObject):
-    """Holds what the user chose, and gives each panel its due; main thread only.
+    """Holds the user's sizes, and computes each panel's size; main thread only.
 
     Signals:
-        changed: The panels are to be laid out again.
+        changed: The panels should be laid out again.
         settled: The user has released an edge.
 
     Attributes:
-        edges: What is dragged, by side.
+        edges: Draggable edges, by side.
     """
 
     changed = Signal()
@@ -66,22 +66,22 @@ class PanelSizes(QObject):
 
     @property
     def is_low(self) -> bool:
-        """Whether the window has little height."""
+        """True if the window has little height."""
         return self._window.height() < _LOW_BELOW
 
     def chosen(self, side: Side) -> int | None:
-        """What the user chose, pixels; None: nothing."""
+        """Size that the user chose, pixels; None: the default."""
         return self._chosen[side]
 
     def choose(self, side: Side, px: int | None) -> None:
-        """Take what was chosen at another start; None: the usual."""
+        """Set a saved size; None: the default."""
         self._chosen[side] = px
 
     def extents(self, *, has_table: bool) -> PanelExtents:
-        """What the panels take now.
+        """Return the current sizes of the panels.
 
         Args:
-            has_table: Whether a table is shown below the charts, which has a head.
+            has_table: True if a table, which has a head, is shown below the charts.
         """
         is_narrow = self._window.width() < _NARROW_BELOW
         below = SIZES.events_low if self.is_low else SIZES.events
@@ -137,12 +137,12 @@ class PanelSizes(QObject):
 
 
 class PanelEdge(QWidget):
-    """The gap beside a panel: takes a drag, and a double-click for the usual size.
+    """The gap beside a panel: can be dragged; a double-click restores the default size.
 
     Signals (main thread):
         dragged: Pixels to the right or down since the pointer was pressed.
         released: The drag has ended.
-        reset_requested: The usual size is wanted.
+        reset_requested: The default size should be restored.
     """
 
     dragged = Signal(int)
@@ -150,12 +150,12 @@ class PanelEdge(QWidget):
     reset_requested = Signal()
 
     def __init__(self, *, is_upright: bool, px: int, name: str) -> None:
-        """As wide, or as high, as the gap.
+        """Create an edge as wide, or as high, as the gap.
 
         Args:
-            is_upright: Whether it is dragged to the right and left; else up and down.
-            px: The gap, pixels.
-            name: What a drag does; also the tooltip.
+            is_upright: True if the edge is dragged to the left and right; else up and down.
+            px: Width of the gap, pixels.
+            name: Effect of a drag; also the tooltip.
         """
         super().__init__()
         self._is_upright = is_upright

@@ -1,4 +1,4 @@
-"""A table of whole rows, and how one of its cells is painted."""
+"""A table of whole rows, and the painting of its cells."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,26 +30,26 @@ from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap
 from kmonitor.ui.widgets.table_models import Index
 
 CELL_PAD: Final = 8
-"""Between a cell's edge and its text, pixels."""
+"""Distance between a cell's edge and its text, pixels."""
 
 CELL_ICON: Final = 22
-"""What an icon takes before the text, pixels."""
+"""Space for an icon before the text, pixels."""
 
 SORT_ARROW: Final = 14
-"""Room for the arrow of the sorted column's head, pixels."""
+"""Space for the arrow in the sorted column's head, pixels."""
 
 _ROW_HEIGHT: Final = 27
 
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
-    """What is painted.
+    """Contents and colours of a cell.
 
     Attributes:
-        text: Elided where there is no room.
-        colour: Of the text, "#rrggbb".
-        icon: Name of an icon before it; empty: none.
-        icon_colour: "#rrggbb"; empty: the text's.
+        text: Text, elided if it does not fit.
+        colour: Colour of the text, "#rrggbb".
+        icon: Name of an icon before the text; empty: none.
+        icon_colour: "#rrggbb"; empty: the colour of the text.
     """
 
     text: str
@@ -59,11 +59,11 @@ class CellStyle:
 
 
 CellOf = Callable[[Index, Palette], CellStyle | None]
-"""What is painted at an index in these colours; None: nothing."""
+"""Returns the contents of an index in these colours; None: nothing to paint."""
 
 
 class RowTableView(QTableView):
-    """A table of whole rows whose Tab key leads on to the next control.
+    """A table of whole rows whose Tab key moves to the next control.
 
     Signals (main thread):
         copy_requested: Ctrl+C was pressed.
@@ -105,24 +105,24 @@ class RowTableView(QTableView):
         head.setSelectionModel(QItemSelectionModel(model, head))
 
     def choose_row(self, at: int) -> None:
-        """Select this row and no other, whatever keys are held: Ctrl+Shift+H leads here too."""
+        """Select only this row, whatever keys are held: Ctrl+Shift+H also leads here."""
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(
             self.model().index(at, 0), flags.ClearAndSelect | flags.Rows
         )
 
     def size_column(self, at: int, width: int) -> None:
-        """Give a column a width that the user may change."""
+        """Set the width of a column; the user may change it."""
         self._is_sizing = True
         self.horizontalHeader().resizeSection(at, width)
         self._is_sizing = False
 
     def name_columns(self, names: Sequence[str]) -> None:
-        """Call the columns so where their layout is remembered, in the model's order."""
+        """Name the columns for saved layouts, in the model's order."""
         self._names = tuple(names)
 
     def current_layout(self) -> TableLayout:
-        """The order of the columns, if it is not the usual one, and the widths that were given."""
+        """Return the columns' order, unless it is the default, and the widths set by the user."""
         head = self.horizontalHeader()
         names = self._names
         order = tuple(names[head.logicalIndex(at)] for at in range(len(names)))
@@ -130,7 +130,7 @@ class RowTableView(QTableView):
         return TableLayout(() if order == names else order, widths)
 
     def apply_layout(self, layout: TableLayout) -> None:
-        """Lay the columns out as they were left; columns that are not known are passed over."""
+        """Apply a saved layout; unknown columns are ignored."""
         head = self.horizontalHeader()
         names = self._names
         known = [names.index(name) for name in layout.order if name in names]
@@ -143,7 +143,7 @@ class RowTableView(QTableView):
                 self._sized.add(names.index(name))
 
     def is_sized(self, at: int) -> bool:
-        """Whether the user has given a column its width."""
+        """True if the user has set the width of a column."""
         return at in self._sized
 
     @override
@@ -184,10 +184,10 @@ class CellDelegate(QStyledItemDelegate):
     """Paints a table's cells in the theme's colours."""
 
     def __init__(self, theme: Theme, cell_of: CellOf, parent: QWidget) -> None:
-        """Of the table that owns it.
+        """The parent is the table.
 
         Args:
-            cell_of: What is painted at an index.
+            cell_of: Returns the contents of an index.
         """
         super().__init__(parent)
         self._theme = theme
@@ -208,7 +208,7 @@ def _paint_cell(
     cell: CellStyle,
     colours: Palette,
 ) -> None:
-    """Paint one cell of a `RowTableView`, with what selection and pointer put behind it."""
+    """Paint one cell of a `RowTableView`, with the background of selection and pointer."""
     area = option.rect  # type: ignore[attr-defined]
     state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
     painter.save()

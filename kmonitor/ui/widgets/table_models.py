@@ -1,6 +1,6 @@
-"""Table models: of cells as text, and of rows that the hub has numbered; and their heads.
+"""Table models: of text cells, and of rows numbered by the hub; and their heads.
 
-`CellTableModel` asks its subclass for titles and cells; `NumberedRowModel` only keeps the rows.
+`CellTableModel` gets titles and cells from its subclass; `NumberedRowModel` only stores rows.
 """
 
 from abc import abstractmethod
@@ -13,13 +13,13 @@ from typing_extensions import override
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The row of an index, as it was shown."""
+"""Role of the row at an index."""
 
 RowT = TypeVar("RowT")
 
 
 class CellTableModel(QAbstractTableModel, Generic[RowT]):
-    """What the tables share but for how they become other rows; `_rows` is what is shown."""
+    """Base of table models with text cells; subclasses replace the displayed rows, `_rows`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
 
     @abstractmethod
     def n_columns(self) -> int:
-        """How many there are; a view asks for it at every cell, so it says no titles."""
+        """Number of columns; called for every cell by views, so it builds no titles."""
 
     @abstractmethod
     def cells_of(self, row: RowT) -> Sequence[str]:
@@ -42,19 +42,19 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
 
     @abstractmethod
     def is_number(self, column: int) -> bool:
-        """Whether a column's cells are aligned to the right."""
+        """True if a column's cells are aligned to the right."""
 
     def explained(self, column: int) -> str | None:
-        """What a column is, for its head; None if the title says it."""
+        """Explanation of a column, for its head; None if the title suffices."""
         del column
         return None
 
     def name_of(self, row: RowT) -> str:
-        """How a row is called when it is read out."""
+        """Name of a row for screen readers."""
         return self.cells_of(row)[0]
 
     def rows(self) -> Sequence[RowT]:
-        """What is shown."""
+        """Displayed rows."""
         return self._rows
 
     @override
@@ -103,7 +103,7 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
                 return row if role == ROW_ROLE else None
 
     def _emit_rows_changed(self, first: int, last: int) -> None:
-        """Have the cells of these rows repainted."""
+        """Repaint the cells of these rows."""
         end = self.index(last, self.columnCount() - 1)
         self.dataChanged.emit(self.index(first, 0), end, [])
 
@@ -112,17 +112,17 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
     """Rows of cells under heads; some columns are aligned to the right."""
 
     def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
-        """An empty table.
+        """Create an empty table.
 
         Args:
-            right: Columns of numbers.
+            right: Columns that are aligned to the right.
         """
         super().__init__(parent)
         self._right = frozenset(right)
         self._heads: list[str] = []
 
     def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Become this table."""
+        """Replace heads and rows."""
         if (list(heads), list(rows)) == (self._heads, self._rows):
             return
         self.beginResetModel()
@@ -152,11 +152,11 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
 
 
 class Numbered(Protocol):
-    """A row that the hub has numbered."""
+    """A row numbered by the hub."""
 
     @property
     def row(self) -> int:
-        """The hub's row id."""
+        """Row id from the hub."""
         ...
 
 
@@ -164,7 +164,7 @@ NumberedRowT = TypeVar("NumberedRowT", bound=Numbered)
 
 
 class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
-    """A table ordered by the hub's row id, falling; only the words of a row change."""
+    """A table in descending order of the hub's row id; only the texts of a row change."""
 
     def __init__(self, n_columns: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -172,10 +172,10 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
         self._n_columns = n_columns
 
     def show_rows(self, rows: Sequence[NumberedRowT]) -> bool:
-        """Become these rows, newest first; returns whether anything changed.
+        """Replace the rows, newest first; True if anything changed.
 
-        What came, went or changed is reported to the view in blocks: a table measures its columns
-        again each time.
+        Changes are reported to the view in blocks, because a table measures its columns for each
+        change.
         """
         if list(rows) == self._rows:
             return False
@@ -185,11 +185,11 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
         return True
 
     def key_of(self, row: NumberedRowT) -> Hashable:
-        """What distinguishes a row from all others."""
+        """Key that distinguishes a row from all others."""
         return row.row
 
     def rows(self) -> Sequence[NumberedRowT]:
-        """What is shown, newest first."""
+        """Displayed rows, newest first."""
         return self._rows
 
     @override
@@ -230,7 +230,7 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
             at = end
 
     def _renew(self, rows: Sequence[NumberedRowT]) -> None:
-        """Take rows that say something else; with another language all of them do."""
+        """Replace rows whose texts changed; a change of the language changes all of them."""
         changed = [at for at, row in enumerate(rows) if row != self._rows[at]]
         for at in changed:
             self._rows[at] = rows[at]
@@ -244,24 +244,24 @@ class ColumnHead(Protocol):
 
     @property
     def title(self) -> str:
-        """Above the column."""
+        """Text above the column."""
         ...
 
     @property
     def tooltip(self) -> str:
-        """What it says."""
+        """Explanation of the column."""
         ...
 
     @property
     def is_number(self) -> bool:
-        """Whether its cells are aligned to the right."""
+        """True if the column's cells are aligned to the right."""
         ...
 
 
 def column_header_data(
     heads: Sequence[ColumnHead], section: int, orientation: Qt.Orientation, role: int
 ) -> Any:
-    """A model's `headerData`; None for other roles and beyond the columns."""
+    """Return a model's `headerData`; None for other roles and beyond the columns."""
     if orientation != Qt.Orientation.Horizontal or section >= len(heads):
         return None
     head = heads[section]
@@ -277,11 +277,11 @@ def column_header_data(
 
 
 def column_alignment(head: ColumnHead) -> Qt.AlignmentFlag:
-    """Alignment of the cells below a head."""
+    """Return the alignment of the cells below a head."""
     return cell_alignment(is_number=head.is_number)
 
 
 def cell_alignment(*, is_number: bool) -> Qt.AlignmentFlag:
-    """Numbers are aligned to the right, texts to the left."""
+    """Return the alignment of a cell: numbers to the right, texts to the left."""
     found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
     return found | Qt.AlignmentFlag.AlignVCenter

@@ -1,1 +1,1 @@
-"""All that one window knows of its hubs, updated by their messages."""
+"""State of a window's hubs, updated by their messages."""

@@ -1,4 +1,4 @@
-"""Backfill of what happened before the window was opened."""
+"""Backfill of rows from before the window was opened."""
 
 import math
 import struct
@@ -32,7 +32,7 @@ class RowBackfill:
         self._wanted: set[str] = set()
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop what is held of these runs, so that it is requested again."""
+        """Drop the state of these runs, so that their rows are requested again."""
         self._pages = {
             request_number: page
             for request_number, page in self._pages.items()
@@ -46,7 +46,7 @@ class RowBackfill:
         self._wanted.difference_update(runs)
 
     def want(self, run: RunSummary) -> None:
-        """Ask for a run's history unless that was done."""
+        """Request a run's history unless that has been done."""
         if run.run in self._wanted:
             return
         self._wanted.add(run.run)
@@ -61,7 +61,7 @@ class RowBackfill:
         self._readings[self._send_request(columns)] = run.run
 
     def apply_rows(self, reply: RowsReply) -> bool:
-        """Follow a page that was asked here; False if it was not."""
+        """Process a page of rows requested here, and request the next; False if it was not."""
         pending_page = self._pages.pop(reply.request_id, None)
         if pending_page is None:
             return False
@@ -71,7 +71,7 @@ class RowBackfill:
         return True
 
     def apply_series(self, reply: SeriesReply, readings: RunReadings) -> bool:
-        """Take the last readings that were asked here; False if they were not."""
+        """Store the last readings requested here; False if they were not."""
         if reply.request_id not in self._readings:
             return False
         del self._readings[reply.request_id]
@@ -90,7 +90,7 @@ class RowBackfill:
 
 
 def _last_value(column: ThinnedColumn) -> tuple[float, float] | None:
-    """Time and value of a column's last point that is one."""
+    """Time and value of a column's last point that is not NaN."""
     size = struct.calcsize("<d")
     for at in range(min(len(column.t_s), len(column.values)) // size - 1, -1, -1):
         (value,) = struct.unpack_from("<d", column.values, at * size)

@@ -1,4 +1,4 @@
-"""Names, notes, pins and deletions of runs, asked of their hubs and followed until they answer."""
+"""Names, notes, pins and deletions of runs, sent to their hubs and followed until the replies."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,16 +15,16 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import EditReply, EditRequest, ErrorMessage, RunSummary
 
 MAX_NAME: Final = 200
-"""Most letters of a run's name; as the protocol has it."""
+"""Maximum length of a run's name in characters, as in the protocol."""
 
 MAX_NOTE: Final = 4096
-"""Most letters of a note; likewise."""
+"""Maximum length of a note in characters, as in the protocol."""
 
 _NAMED_AT_MOST: Final = 4
 
 
 class RunEdits:
-    """Sends edits and keeps what became of them; main thread only."""
+    """Sends edits and stores their results; main thread only."""
 
     def __init__(self, request: SendRequest) -> None:
         self._refused: tuple[str, str] | None = None
@@ -33,7 +33,7 @@ class RunEdits:
 
     @property
     def trouble(self) -> str:
-        """Why the last edit was refused, in words; empty: it was not."""
+        """Text about why the last edit was refused; empty: it was not."""
         if self._refused is None:
             return ""
         name, why = self._refused
@@ -42,30 +42,30 @@ class RunEdits:
         )
 
     def rename(self, run: RunSummary, name: str) -> None:
-        """Call a run otherwise; what is empty or the same changes nothing."""
+        """Rename a run; an empty or unchanged name has no effect."""
         wanted = " ".join(name.split())[:MAX_NAME]
         if wanted and wanted != run.name:
             self._send(run, EditRequest(request_id=0, run=run.run, name=wanted))
 
     def annotate(self, run: RunSummary, note: str) -> None:
-        """Give a run this note; empty: none."""
+        """Set the note of a run; empty: remove it."""
         wanted = note.strip()[:MAX_NOTE]
         if wanted != run.note:
             self._send(run, EditRequest(request_id=0, run=run.run, note=wanted))
 
     def pin(self, runs: Sequence[RunSummary], *, is_pinned: bool) -> None:
-        """Keep runs when old ones are removed to save room, or do not."""
+        """Set whether runs are kept when old ones are removed to save space."""
         for run in runs:
             if run.pinned != is_pinned:
                 self._send(run, EditRequest(request_id=0, run=run.run, pin=is_pinned))
 
     def delete(self, runs: Sequence[RunSummary]) -> None:
-        """Remove runs and all that was recorded of them."""
+        """Delete runs with all their records."""
         for run in runs:
             self._send(run, EditRequest(request_id=0, run=run.run, delete=True))
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        """Whether a message answers an edit that was asked here."""
+        """Process a reply; True if it answers an edit of this window."""
         request = self._open.pop(getattr(reply, "request_id", 0), None)
         if request is None:
             return False
@@ -83,11 +83,11 @@ class RunEdits:
 
 
 def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
-    """Why nothing of a hub's runs can be changed from here; empty where it can.
+    """Reason why a hub's runs cannot be changed from here; empty if they can.
 
     Args:
-        link: The connection to the hub.
-        host: What its host is called.
+        link: Connection to the hub.
+        host: Name of the hub's host.
     """
     if not link.is_live or link.hub is None:
         return tr("The hub on {host} is currently unreachable.").format(host=host)
@@ -100,17 +100,17 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
 
 
 def delete_blocked_reason(run: RunSummary) -> str:
-    """Why a run cannot be deleted now, whoever asks; empty where it can be tried."""
+    """Reason why a run cannot be deleted now, by any user; empty if it can."""
     if has_ended(run) or run.state == "silent":
         return ""
     return tr("\u201c{name}\u201d is still running: stop it first.").format(name=run.name)
 
 
 def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
-    """Question before runs are deleted, with what is lost.
+    """Return the question to ask before runs are deleted, with the data that would be lost.
 
     Args:
-        hosts: What the hosts of their hubs are called, each once.
+        hosts: Names of the hosts of their hubs, each once.
     """
     size = bytes_text(float(sum(run.stored_bytes for run in runs)))
     where = ", ".join(hosts)

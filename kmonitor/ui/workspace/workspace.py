@@ -1,4 +1,4 @@
-"""All that one window knows of its hubs, fed by messages; no Qt."""
+"""State of a window's hubs, updated by messages; no Qt."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -53,48 +53,48 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
-"""What can have changed since the window last looked."""
+"""Part of the state that can change between two refreshes of the window."""
 
 
 class SeriesSink(Protocol):
-    """Takes what the charts draw, so that the workspace need not know them and load numpy."""
+    """Receives the data of charts, so that the workspace need not import them and numpy."""
 
     def apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
-        """A decoded event of any run, live or from history."""
+        """Process a decoded event of any run, live or from history."""
         ...
 
     def apply_series(self, reply: SeriesReply) -> None:
-        """A reply to a request for columns."""
+        """Process a reply to a request for columns."""
         ...
 
     def note_pending(self, pending: ReplyPending) -> None:
-        """A reply to a request for columns takes long."""
+        """Process the notice that a reply to a request for columns takes long."""
         ...
 
     def refuse(self, request_number: int) -> None:
-        """A request was refused."""
+        """Process the refusal of a request."""
         ...
 
     def show_runs(self, runs: list[RunSummary]) -> None:
-        """These runs are drawn, the selected one first."""
+        """Draw these runs, the selected one first."""
         ...
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all that is held of these runs."""
+        """Drop the data of these runs."""
         ...
 
 
 class Workspace:
-    """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
+    """Processes messages, updates its parts, and records changes; main thread only.
 
     Attributes:
-        run_store: The runs of all hubs. link: The connection to this machine's hub. hosts: Those
-            to others. log: Event log. commands: What was asked from here.
-        limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
-            What the user is alerted to. edits: Names, notes and deletions asked from here.
-        studies: What studies report of their folds. fold_metrics: Epochs of one study's folds.
-        changed: What changed since the window last looked; the window clears it.
+        run_store: Runs of all hubs. link: Connection to this machine's hub. hosts: Connections to
+            other hubs. log: Event log. commands: Commands sent from this window.
+        limits: Limits in force and requested. reclaims: Records of reclaims. diagnoses: Results of
+            diagnoses. verdicts: Verdicts on growth. models: Models of runs. ends: Ends of runs.
+            alerts: Alerts for the user. edits: Names, notes and deletions sent from this window.
+        studies: Events of studies about folds. fold_metrics: Epochs of one study's folds.
+        changed: Parts that changed since the last refresh; the window clears it.
     """
 
     def __init__(self, *, clock: Clock, user: str) -> None:
@@ -124,51 +124,50 @@ class Workspace:
         self._charts: SeriesSink | None = None
 
     def attach_hub(self, send_request: SendRequest, at: str = HERE) -> None:
-        """Send requests about the runs of a hub this way from now on."""
+        """Set the function that sends requests about the runs of a hub."""
         self._senders[at] = send_request
 
     def detach_hub(self, at: str) -> None:
-        """A hub is followed no more."""
+        """Stop sending requests to a hub."""
         self._senders.pop(at, None)
 
     def send_request(self, message: Message) -> int:
-        """Send a request to the hub of the run that it is about.
+        """Send a request to the hub of its run.
 
         Returns:
-            The number that its replies carry; 0: there is no hub yet.
+            Request number that the replies carry; 0: there is no hub yet.
         """
         at = self.run_store.at(_run_of(message))
         send = self._senders.get(at) or self._senders.get(HERE)
         return 0 if send is None else send(message)
 
     def attach_charts(self, charts: SeriesSink) -> None:
-        """Feed the charts from now on."""
+        """Feed these charts from now on."""
         self._charts = charts
         self._show_runs()
 
     def readings(self, run: str) -> RunReadings:
-        """The readings of one run."""
         return self._readings.setdefault(run, RunReadings())
 
     def link_at(self, at: str) -> ConnectionStatus:
-        """The connection to a hub, by its host's address; `HERE`: this machine's."""
+        """Return the connection to a hub, by its host's address; `HERE`: this machine's."""
         host = self.hosts.get(at)
         return host.link if host is not None else self.link
 
     def link_of(self, run: str) -> ConnectionStatus:
-        """The connection to the hub of a run."""
+        """Return the connection to the hub of a run."""
         return self.link_at(self.run_store.at(run))
 
     def is_reached(self, run: str) -> bool:
-        """Whether the hub of a run is reached."""
+        """True if the hub of a run is connected."""
         return self.link_of(run).is_live
 
     def why_no_command(self, run: str) -> str:
-        """Why this window may ask nothing of a run; empty where it may."""
+        """Reason why this window may not send commands to a run; empty if it may."""
         return command_blocked_reason(self.link_of(run).hub, self.hub_name(run))
 
     def hub_name(self, run: str) -> str:
-        """What the host of a run's hub is called."""
+        """Name of the host of a run's hub."""
         host = self.hosts.get(self.run_store.at(run))
         hub = self.link_of(run).hub
         return host.name if host is not None else hub.host if hub else ""
@@ -178,7 +177,7 @@ class Workspace:
         return self._clock.wall_s()
 
     def age_text(self, run: str) -> str:
-        """How old the last data of a run are, where its hub is lost; empty where it is not."""
+        """Age of the last data of a run whose hub is lost; empty if the hub is not lost."""
         link = self.link_of(run)
         if link.state != "lost":
             return ""
@@ -186,21 +185,21 @@ class Workspace:
         return tr("last data {time} ago").format(time=duration_text(age_s))
 
     def banner(self, now_wall_s: float) -> BannerState | None:
-        """The bar above the charts, or None while all is well."""
+        """Return the bar above the charts; None if there is no problem."""
         own = self.link.banner(now_wall_s)
         host = self.host_of_banner(now_wall_s)
         found = self.hosts.get(host) if host else None
         return found.banner(now_wall_s) if found is not None else own
 
     def host_of_banner(self, now_wall_s: float) -> str:
-        """Address of the host that the banner is about; `HERE`: of none."""
+        """Address of the host that the banner is about; `HERE`: this machine, or no banner."""
         if self.link.banner(now_wall_s) is not None:
             return HERE
         host = self.hosts.troubled(self.run_store.at(self.run_store.selected or ""))
         return host.address if host is not None else HERE
 
     def dismiss_banner(self, now_wall_s: float) -> None:
-        """The user has read what the banner says."""
+        """Close the banner, as the user has read it."""
         host = self.hosts.get(self.host_of_banner(now_wall_s))
         if host is not None:
             host.dismiss()
@@ -208,7 +207,7 @@ class Workspace:
             self.link.dismiss()
 
     def status(self, *, version: str) -> StatusBarState:
-        """The status bar."""
+        """Return the state of the status bar."""
         state = self.link.status(version=version)
         n_live, n = self.hosts.reached_and_total()
         if not n:
@@ -217,12 +216,12 @@ class Workspace:
         return replace(state, link=f"{state.link} \u00b7 {hosts}")
 
     def add_host(self, address: str, name: str = "") -> None:
-        """Show a host; one that is shown already is called by this name from now on."""
+        """Show a host; a host that is shown already gets this name."""
         self.hosts.add(address, name)
         self.changed |= {"link", "runs"}
 
     def remove_host(self, address: str) -> None:
-        """Show a host and its runs no more."""
+        """Stop showing a host and its runs."""
         self.hosts.remove(address)
         self._forget(address)
         self._hubs.pop(address, None)
@@ -233,7 +232,7 @@ class Workspace:
     def set_route(
         self, at: str, stage: RouteStage, what: str, remedy: str, *, retry_in_s: float | None
     ) -> None:
-        """The way to a host changed; see `Host.set_route`."""
+        """Set the state of the route to a host; see `Host.set_route`."""
         host = self.hosts.get(at)
         if host is not None:
             now_wall_s = self._clock.wall_s()
@@ -242,7 +241,7 @@ class Workspace:
             self.changed |= {"link", "runs"}
 
     def connected(self, reply: HubReply, at: str = HERE) -> None:
-        """A hub answers; at this machine, or on the host of an address."""
+        """Record that a hub answers, on this machine or on the host with this address."""
         host = self.hosts.get(at)
         if host is None and at:
             return  # removed meanwhile
@@ -262,7 +261,7 @@ class Workspace:
         self._show_runs()
 
     def condition(self, reply: HubReply, at: str = HERE) -> None:
-        """What a hub that is connected says of itself has changed."""
+        """Process a connected hub's new reply about itself."""
         if not at or self.hosts.get(at) is not None:
             self.link_at(at).apply_hub_reply(reply)
             self.changed.add("link")
@@ -270,7 +269,7 @@ class Workspace:
     def disconnected(
         self, why: str, *, retry_in_s: float, since_wall_s: float, at: str = HERE
     ) -> None:
-        """A hub does not answer."""
+        """Record that a hub does not answer."""
         if at and self.hosts.get(at) is None:
             return
         retry_wall_s = self._clock.wall_s() + retry_in_s
@@ -279,7 +278,7 @@ class Workspace:
         self.changed |= {"link", "runs"}
 
     def apply_message(self, message: msgspec.Struct, at: str = HERE) -> None:
-        """Take any message that a hub sent."""
+        """Process any message from a hub."""
         host = self.hosts.get(at)
         if (at and host is None) or (host is not None and host.same_as):
             return  # removed meanwhile, or reached another way too
@@ -301,17 +300,16 @@ class Workspace:
                 return
 
     def select(self, run: str) -> None:
-        """Look at this run."""
         if self.run_store.select(run):
             self.changed |= {"runs", "readings", "series"}
             self._show_runs()
 
     def command(self, name: CommandName, args: Arguments | None = None) -> None:
-        """Ask the selected run's process for something.
+        """Send a command to the selected run's process.
 
         Args:
-            name: What.
-            args: How; None: in the usual way.
+            name: Name of the command.
+            args: Arguments of the command; None: the default ones.
         """
         run = self.run_store.current()
         if run is not None and name in run.actions and not self.why_no_command(run.run):
@@ -320,13 +318,13 @@ class Workspace:
 
     @property
     def is_first_start(self) -> bool:
-        """Whether there is certainly no run yet."""
+        """True if it is certain that there is no run yet."""
         hub = self.link.hub
         known_empty = self.run_store.is_filled or (hub is not None and hub.rows == 0)
         return not self.run_store.runs() and known_empty
 
     def _is_known_elsewhere(self, reply: HubReply, at: str) -> bool:
-        """Whether a hub is reached by another address already; then that one is used."""
+        """True if a hub is already connected through another address, which is then used."""
         host = self.hosts.get(at)
         other = next((o for o, hub in self._hubs.items() if hub == reply.hub and o != at), None)
         if other is None:

@@ -1,4 +1,4 @@
-"""A wide button with an icon, a title and its shortcut, and a menu of other ways to do it."""
+"""A wide button with an icon, a title, its shortcut, and a menu of the action's variants."""
 
 from collections.abc import Sequence
 
@@ -22,15 +22,15 @@ _AROUND_TEXT = 62
 _HEIGHT = 36
 _LOW_HEIGHT = 32
 _MORE_WIDTH = 26
-"""Width of the menu's button with the gap before it, pixels."""
+"""Width of the menu button with the gap before it, pixels."""
 
 
 class ActionButton(QPushButton):
-    """Shows one `ButtonState`; its shortcuts, which it only shows, are the panel's.
+    """Shows one `ButtonState`. The shortcuts are only displayed here; the panel owns them.
 
     Signals:
-        command_requested: With the command's name and the key of the way to do it, on click or a
-            choice in the menu; main thread.
+        command_requested: With the command's name and the key of the variant, on click or a choice
+            in the menu; main thread.
     """
 
     command_requested = Signal(str, str)
@@ -88,7 +88,7 @@ class ActionButton(QPushButton):
         self._fit_hint()
 
     def set_close(self, *, is_close: bool) -> None:
-        """Be lower, where there is little height."""
+        """Use a lower button, for windows with little height."""
         self.setFixedHeight(_LOW_HEIGHT if is_close else _HEIGHT)
 
     @property
@@ -97,12 +97,12 @@ class ActionButton(QPushButton):
         return bool(self._variant_group.actions())
 
     def lead_to_menu(self) -> QWidget:
-        """The last control of it for the Tab key: its menu's button, where it has one."""
+        """Return the last control for the Tab key: the menu button if there is one."""
         QWidget.setTabOrder(self, self._more)
         return self._more
 
     def variants_menu(self) -> QMenu:
-        """The ways, as a menu that is gone when it is closed."""
+        """Return a new menu of the variants; it is deleted when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -138,10 +138,10 @@ class ActionButton(QPushButton):
             self._fit_hint()
 
     def _switch(self, *, is_on: bool) -> None:
-        """Let itself be pressed or not; what has the focus keeps it.
+        """Enable or disable the button without moving the focus.
 
-        Qt would hand the focus of a button that is switched off to the next one, and the same key
-        pressed again would ask for that one's action.
+        Qt would move the focus from a disabled button to the next one, and the same key pressed
+        again would request that button's action.
         """
         if self._more.hasFocus() and not is_on:
             self.setFocus(Qt.FocusReason.OtherFocusReason)

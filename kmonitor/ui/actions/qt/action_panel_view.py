@@ -22,11 +22,11 @@ from kmonitor.ui.widgets.keyboard import add_shortcut
 
 _READINGS_APART = 5
 _READINGS_CLOSE = 2
-"""Between two lines, pixels: usually, and where there is little height."""
+"""Vertical gap between two lines, pixels: usual, and in a low window."""
 
 
 class ReadingsPanel(QWidget):
-    """A small table that grows and shrinks with what is read; labels are kept and reused."""
+    """A small table that grows and shrinks with its readings; labels are reused."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,11 +41,9 @@ class ReadingsPanel(QWidget):
         self._notes: list[QLabel] = []
 
     def set_close(self, *, is_close: bool) -> None:
-        """Move closer together, where there is little height."""
         self._grid.setVerticalSpacing(_READINGS_CLOSE if is_close else _READINGS_APART)
 
     def show_groups(self, groups: Sequence[ReadingGroup]) -> None:
-        """Show these readings."""
         shape = tuple(
             (group.title, tuple(row.title for row in group.rows), bool(group.absent))
             for group in groups
@@ -99,17 +97,17 @@ class ReadingsPanel(QWidget):
 
 _APART = 9
 _CLOSE = 6
-"""Between two parts, pixels: usually, and where there is little height."""
+"""Vertical gap between two parts, pixels: usual, and in a low window."""
 
 
 class ActionsPanel(QFrame):
-    """Bound to the selected run.
+    """Shows the actions and readings of the selected run.
 
     Signals (main thread):
-        command_requested: With the name of a command and the way to do it.
-        key_refused: Why the run cannot do the action of a key.
-        reload_switched: Whether limits shall do something.
-        answer_chosen: What they shall do.
+        command_requested: With the name of a command and the key of its variant.
+        key_refused: With the reason why the run cannot carry out the action of a key.
+        reload_switched: True: limits act; False: they only notify.
+        answer_chosen: With the action of limits.
     """
 
     command_requested = Signal(str, str)
@@ -146,7 +144,6 @@ class ActionsPanel(QFrame):
         self._heading.setText(self.tr("ACTIONS"))
 
     def show_state(self, state: ActionPanelState) -> None:
-        """Show what can be asked of the selected run."""
         shape = tuple(shown.is_half for shown in state.buttons)
         if shape != self._shape:
             self._shape = shape
@@ -162,7 +159,7 @@ class ActionsPanel(QFrame):
         self._keys = state.keys
 
     def set_close(self, *, is_close: bool) -> None:
-        """Move closer together, so that the limits' part is seen in a low window too."""
+        """Reduce the gaps, so that the part about limits is visible in a low window too."""
         if is_close == self._is_close:
             return
         self._is_close = is_close
@@ -173,13 +170,12 @@ class ActionsPanel(QFrame):
             button.set_close(is_close=is_close)
 
     def show_blank(self, *, is_blank: bool) -> None:
-        """Show nothing while no run is known, and keep the place."""
+        """Hide the content while no run is known, and keep the panel's place."""
         self._area.setVisible(not is_blank)
         if is_blank:
             self._keys = {}
 
     def show_readings(self, groups: Sequence[ReadingGroup]) -> None:
-        """Show the selected run's readings."""
         self._readings.show_groups(groups)
 
     def limit_outcome_text(self) -> str:
@@ -229,7 +225,7 @@ class ActionsPanel(QFrame):
             self.command_requested.emit(shortcut.command, shortcut.variant)
 
     def _lay_out_buttons(self) -> None:
-        """Give each button its place: halves side by side, a single one takes the line."""
+        """Place the buttons: two half-width ones share a line, a single one takes it all."""
         while len(self._buttons) < len(self._shape):
             button = ActionButton(self._theme)
             button.command_requested.connect(self.command_requested)

@@ -1,4 +1,4 @@
-"""Sends the selected run what the user asks for: commands, and what happens at a limit."""
+"""Sends the user's requests to the selected run: commands, and the action of limits."""
 
 from typing import get_args
 
@@ -14,12 +14,12 @@ from kmonitor_agent.wire.messages.commands import Arguments, CommandName
 
 
 class CommandController(QObject):
-    """Carries out what the action panel asks for; main thread only.
+    """Carries out the requests of the action panel; main thread only.
 
     Signals:
         changed: The panels have to be refreshed.
-        diagnosed: A diagnosis was requested, and is to be shown.
-        settings_changed: Something to be remembered changed.
+        diagnosed: A diagnosis was requested and should be shown.
+        settings_changed: A setting that the window remembers changed.
     """
 
     changed = Signal()
@@ -47,12 +47,12 @@ class CommandController(QObject):
 
     @property
     def limit_answer(self) -> LimitAnswer:
-        """The action at a limit, to be remembered."""
+        """Action of limits, as the window remembers it."""
         return _answer(self._workspace.limits.answer)
 
     @Slot(str, str)
     def request(self, command: str, variant: str = "") -> None:
-        """Send a command to the selected run; what loses something needs a confirmation first."""
+        """Send a command to the selected run; ask for confirmation first if data would be lost."""
         run = self._workspace.run_store.current()
         name = _command(command)
         if run is None or name is None:
@@ -68,7 +68,7 @@ class CommandController(QObject):
 
     @Slot()
     def diagnose(self) -> None:
-        """Ask the selected run what holds its memory."""
+        """Request a diagnosis of the selected run's memory."""
         self._send("diagnose")
 
     @Slot()

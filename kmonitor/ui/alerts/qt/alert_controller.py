@@ -1,4 +1,4 @@
-"""Alerts to the tray, and to the user's command and web address; opens the dialog of rules."""
+"""Sends alerts to the tray, the user's command and web address; opens the dialog of rules."""
 
 import logging
 from dataclasses import replace
@@ -35,8 +35,8 @@ class AlertController(QObject):
 
     Signals:
         run_requested: Id of the run of an alert.
-        _failed: Why an alert was not delivered, and its next try or None; from the sender's
-            thread, queued.
+        _failed: With the reason why an alert was not delivered, and the time of its next attempt
+            or None; from the sender's thread, queued.
     """
 
     run_requested = Signal(str)
@@ -50,11 +50,11 @@ class AlertController(QObject):
         sent_log: SentAlertLog,
         parent: QObject | None = None,
     ) -> None:
-        """There are no alerts before `start`.
+        """Alerts begin with `start`.
 
         Args:
-            folder: Where the settings lie.
-            sent_log: Where alerts that this window sends are listed.
+            folder: Folder of the settings.
+            sent_log: Log of the alerts that this window sends.
         """
         super().__init__(parent)
         self._window = window
@@ -75,24 +75,24 @@ class AlertController(QObject):
         window.installEventFilter(self)
 
     def start(self) -> None:
-        """Show and deliver alerts from now on."""
+        """Begin to show and deliver alerts."""
         self._workspace.alerts.settings = load_alert_settings(self._folder)
         self._desktop_notifications.start()
         self._timer.start()
 
     def stop(self) -> None:
-        """End the timer and the thread."""
+        """Stop the timer and the thread."""
         self._timer.stop()
         self._desktop_notifications.stop()
         self._alert_sender.stop()
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded: what a limit would have done can be counted."""
+        """Use the loaded charts to count what a limit would have done."""
         self._charts_controller = controller
 
     @Slot()
     def open(self) -> None:
-        """Show the rules."""
+        """Open the dialog of rules."""
         if self._dialog is None:
             # `kmonitor alerts` may have changed them.
             self._workspace.alerts.settings = load_alert_settings(self._folder)
@@ -129,7 +129,7 @@ class AlertController(QObject):
             self._alert_sender.send(Delivery.of(alert_facts(alert), settings))
 
     def _is_sent_by_hub(self, alert: Alert) -> bool:
-        """True if the hub of the alert's run hands it over, so that nobody gets it twice."""
+        """True if the hub of the alert's run delivers the alert, so this window does not."""
         if alert.kind == "host" or self._workspace.run_store.get(alert.subject) is None:
             return False
         link = self._workspace.link_of(alert.subject)
@@ -194,10 +194,10 @@ _DOT: dict[Level, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f8
 
 
 class DesktopNotifications(QObject):
-    """The tray's icon, where there is a tray; main thread only.
+    """The tray icon, if the desktop has a tray; main thread only.
 
     Signals:
-        window_requested: The user wants to see what the last alert was about.
+        window_requested: The user wants to see the subject of the last alert.
     """
 
     window_requested = Signal()
@@ -223,13 +223,13 @@ class DesktopNotifications(QObject):
         tray.show()
 
     def stop(self) -> None:
-        """Take the icon away."""
+        """Hide the icon."""
         if self._tray is not None:
             self._tray.hide()
             self._tray = None
 
     def delivery_text(self) -> str:
-        """How alerts are shown here, in a sentence."""
+        """Describe in one sentence how this desktop shows alerts."""
         if self._tray is not None and QSystemTrayIcon.supportsMessages():
             return self.tr("Alerts are shown as notifications while kmonitor is running.")
         return self.tr(
@@ -248,7 +248,7 @@ class DesktopNotifications(QObject):
         self._tray.showMessage(alert.title, alert_text(alert), icon[alert_level(alert)], _SHOWN_MS)
 
     def clear_marks(self) -> None:
-        """The user looks at the window: nothing is marked any more."""
+        """Clear the dot on the icon, as the user now sees the window."""
         if self._tray is not None:
             self._tray.setIcon(self._window.windowIcon())
             self._tray.setToolTip("kmonitor")
@@ -260,7 +260,7 @@ class DesktopNotifications(QObject):
 
 
 def icon_with_dot(icon: QIcon, level: Level) -> QIcon:
-    """An icon with a dot that says how bad it is."""
+    """An icon with a dot in the colour of the alert's severity."""
     pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
     if pixmap.isNull():
         return icon

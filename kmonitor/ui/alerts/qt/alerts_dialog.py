@@ -1,4 +1,4 @@
-"""Chooses what is worth an alert, and where alerts go beside the desktop."""
+"""Dialog that selects which events raise alerts, and where alerts go besides the desktop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,11 +56,12 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class AlertsText:
-    """Texts of others in the dialog, made in the language in force.
+    """Texts in the dialog that other modules provide, in the language in force.
 
     Attributes:
-        delivery: How alerts are shown on this desktop, in a sentence.
-        dry_run: What the selected run's limits would have done so far; nothing without limits.
+        delivery: One sentence about how this desktop shows alerts.
+        dry_run: Estimate of what the selected run's limits would have done so far; empty without
+            limits.
     """
 
     delivery: Callable[[], str]
@@ -68,11 +69,11 @@ class AlertsText:
 
 
 class AlertsDialog(QDialog):
-    """A row for each rule, two fields for what is the user's own.
+    """One row for each rule, and two fields for the user's command and webhook.
 
     Signals (main thread):
-        chosen: An `AlertSettings` that is to be in force.
-        test_requested: An `AlertSettings` whose command and webhook are to be tried.
+        chosen: With the `AlertSettings` to apply.
+        test_requested: With the `AlertSettings` whose command and webhook should be tested.
     """
 
     chosen = Signal(object)
@@ -84,10 +85,10 @@ class AlertsDialog(QDialog):
         text: AlertsText,
         parent: QWidget | None = None,
     ) -> None:
-        """Not shown yet.
+        """Create the dialog without showing it.
 
         Args:
-            text: Texts on this desktop and on the selected run.
+            text: Texts about this desktop and the selected run.
         """
         super().__init__(parent)
         self._settings = settings
@@ -140,20 +141,20 @@ class AlertsDialog(QDialog):
         self.show_outcome("", is_bad=False)
 
     def show_outcome(self, text: str, *, is_bad: bool) -> None:
-        """Say what came of it."""
+        """Show the result of a test."""
         self._is_trouble = is_bad and bool(text)
         self._why.setText(text)
         set_tone(self._why, "crit" if is_bad else "")
         self._why.setVisible(bool(text))
 
     def add_trouble(self, text: str) -> None:
-        """Say what failed, below what had failed before: command and webhook may both do."""
+        """Append a failure to those shown before: both command and webhook may fail."""
         shown = self._why.text().splitlines() if self._is_trouble else []
         if text not in shown:
             self.show_outcome("\n".join([*shown, text]), is_bad=True)
 
     def settings(self) -> AlertSettings:
-        """As it is typed now; rules that are the usual ones are left out."""
+        """Settings as currently entered; rules that have their default are left out."""
         rules = {
             name: rule
             for key in rule_keys()

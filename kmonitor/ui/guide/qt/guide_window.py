@@ -104,8 +104,8 @@ class GuideWindow(QDialog):
         """Show one page by its file name; a name outside the guide is refused.
 
         Args:
-            name: Such as "history.md".
-            heading: Fragment of a link; empty: from the top.
+            name: File name, for example "history.md".
+            heading: Fragment of a link; empty: the top of the page.
         """
         name = Path(name).name
         source = read_page(name)
@@ -159,7 +159,7 @@ class GuideWindow(QDialog):
         self._reader.setTextCursor(QTextCursor(block))
 
     def _read_all(self) -> None:
-        """The pages as they are read, without marks: once, when something is first searched."""
+        """Return the texts of the pages without markup; read once, on the first search."""
         if self._plain:
             return
         sources = read_pages()
@@ -237,10 +237,10 @@ class GuideWindow(QDialog):
 
 
 _LINE_PX: Final = 21.0
-"""Height of a line: the same for text and code, whose typeface is taller."""
+"""Height of a line, the same for text and code, whose typeface is taller."""
 
 _ABOVE_HEADING_PX: Final = (0.0, 22.0, 16.0)
-"""By level of the heading; the last for all that follow."""
+"""Space above a heading by its level, pixels; the last value is for all further levels."""
 
 _BELOW_HEADING_PX: Final = 8.0
 _BELOW_PARAGRAPH_PX: Final = 9.0
@@ -251,10 +251,10 @@ _CODE_PX: Final = 13
 
 
 def format_document(document: QTextDocument, palette: Palette) -> None:
-    """Give headings, paragraphs, items and tables air, in the theme's colours.
+    """Set margins and the theme's colours for headings, paragraphs, items and tables.
 
     Args:
-        document: The page, as Markdown has made it; may be set again.
+        document: Page as created from Markdown; may be formatted again.
         palette: The colours in force.
     """
     cursor = QTextCursor(document)

@@ -106,7 +106,7 @@ def _keys(shortcut_row: ShortcutRow) -> QWidget:
 
 
 class HelpController(QObject):
-    """Main thread only."""
+    """Opens the guide and the page of keys; main thread only."""
 
     def __init__(self, window: MainWindow, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -123,7 +123,7 @@ class HelpController(QObject):
 
     @Slot()
     def open_guide(self) -> None:
-        """Show the guide as it was left, or at its first page."""
+        """Show the guide at the page shown last, or at its first page."""
         if self._guide is None:
             self._guide = GuideWindow(self._theme, self._window)
         _bring_to_front(self._guide)
@@ -132,8 +132,8 @@ class HelpController(QObject):
         """Show one page of the guide, by its file name.
 
         Args:
-            name: Such as "folds.md".
-            heading: Fragment of a link to a section; empty: as it was left.
+            name: File name, for example "folds.md".
+            heading: Fragment of a link to a section; empty: the position shown last.
         """
         self.open_guide()
         if self._guide is not None and (heading or self._guide.page != name):
@@ -141,7 +141,6 @@ class HelpController(QObject):
 
     @Slot()
     def open_keyboard(self) -> None:
-        """Show all keys."""
         if self._keyboard is None:
             self._keyboard = KeyboardWindow(self._window)
             self._keyboard.destroyed.connect(self._on_keyboard_destroyed)
@@ -161,7 +160,7 @@ class HelpController(QObject):
 
 
 def _page_about(widget: QWidget | None) -> str:
-    """The guide's page that a widget, or what it is in, names; else the first."""
+    """Guide page named by a widget or the nearest parent that names one; else the first page."""
     while widget is not None:
         page = widget.property("guide_page")
         if isinstance(page, str):

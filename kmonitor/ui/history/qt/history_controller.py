@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _MANY: Final = 500
 _MANY_EVERY_S: Final = 0.9
-"""Filtering thousands of runs takes some 20 ms: seldom enough to go unnoticed."""
+"""Filtering thousands of runs takes about 20 ms: repeated rarely enough to go unnoticed."""
 
 
 class HistoryController(QObject):
@@ -46,8 +46,8 @@ class HistoryController(QObject):
         run_requested: Id of a run to show on the charts.
 
     Attributes:
-        panel: The page.
-        comparison: The page that compares.
+        panel: Page of the history.
+        comparison: Page that compares runs.
     """
 
     run_requested = Signal(str)
@@ -67,7 +67,6 @@ class HistoryController(QObject):
         self._show_order()
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
         self.comparison.attach_controller(controller)
 
     @Slot()
@@ -86,7 +85,6 @@ class HistoryController(QObject):
         self._window.leave_focus_alone()
 
     def refresh(self) -> None:
-        """Bring the page up to date while it is shown."""
         n = len(self._workspace.run_store)
         title = self.tr("History \u00b7 1 run") if n == 1 else self.tr("History \u00b7 {n} runs")
         self._window.run_tree.show_history_title(title.format(n=count_text(n)))
@@ -96,7 +94,7 @@ class HistoryController(QObject):
             self._show()
 
     def refresh_texts(self) -> None:
-        """Write every size in the units in force."""
+        """Rewrite every size in the units in force."""
         self.refresh()
         # Also while it is hidden: whoever opens it sees nothing of before.
         self._show()
@@ -215,7 +213,7 @@ class HistoryController(QObject):
 
 
 class NoteDialog(QDialog):
-    """A field of several lines; a note that is too long cannot be saved, and is not cut.
+    """A field of several lines. A note that is too long cannot be saved; it is not shortened.
 
     Signals (main thread):
         saved: With the note.

@@ -19,11 +19,11 @@ from kmonitor.ui.widgets.buttons import MenuButton
 
 
 class HistoryFilters(QWidget):
-    """Menus of when, how ended, what was judged, where; pinned ones only; and the order.
+    """Menus for time, end, verdict and host of the runs, for pinned runs only, and for the order.
 
     Signals (main thread):
-        changed: Other runs are wanted.
-        clear_requested: All runs are wanted again.
+        changed: The filters changed.
+        clear_requested: All filters should be cleared.
         sort_requested: With the key of the column to sort by.
     """
 
@@ -60,10 +60,10 @@ class HistoryFilters(QWidget):
         self._sort.rename(self.tr("Sort"), _columns())
 
     def filter_for(self, search_text: str) -> HistoryFilter:
-        """Which runs are wanted.
+        """Return the filter that the menus select.
 
         Args:
-            search_text: What is searched for besides.
+            search_text: Text of the search field.
         """
         return HistoryFilter(
             search_text=search_text,
@@ -77,20 +77,19 @@ class HistoryFilters(QWidget):
         )
 
     def show_order(self, column: HistoryColumn) -> None:
-        """Say by which column the table is sorted."""
+        """Show which column the table is sorted by."""
         self._sort.choose(column)
 
     def show_hosts(self, hosts: Sequence[str]) -> None:
-        """Offer these hosts."""
         self._host.offer({**self._any_host(), **{host: host for host in hosts}})
         self._host.setVisible(len(hosts) > 1 or bool(self._host.key))
 
     def show_clear(self, *, is_needed: bool) -> None:
-        """Offer to want all runs again."""
+        """Show or hide the button that clears the filters."""
         self._clear.setVisible(is_needed)
 
     def clear(self) -> None:
-        """Set all filters back; emits nothing."""
+        """Reset all filters; emits nothing."""
         for menu in (self._since, self._ending, self._judged):
             menu.choose("any")
         self._host.choose("")

@@ -26,15 +26,16 @@ CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 
 _ROWS_MOVE: Final = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
 _MANY_STRETCHES: Final = 16
-"""More than these come and go as one at the end, and move from or to their places: a view that is
-notified of a thousand stretches, and a selection that splits with each, take seconds."""
+"""Above this number, ranges of rows are inserted or removed as one range at the end, and sorted
+from or to their positions: a view that is notified of a thousand ranges, and a selection that
+splits with each, take seconds."""
 
 
 class RunHistoryModel(QAbstractTableModel):
-    """Cells are worded when they are painted: thousands of runs cost nothing until then.
+    """Texts of cells are made when they are painted: thousands of runs cost nothing before.
 
     Attributes:
-        now_wall_s: Now, UTC; what cells of living runs say depends on it.
+        now_wall_s: Now, UTC; cells of living runs depend on it.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -45,7 +46,7 @@ class RunHistoryModel(QAbstractTableModel):
         self._heads: tuple[HistoryHead, ...] = history_heads()
 
     def show_rows(self, rows: Sequence[HistoryRow]) -> None:
-        """Become these rows; signals what was removed, added and moved."""
+        """Replace the rows; signals which were removed, added and moved."""
         wanted = {row.run for row in rows}
         self._remove([at for at, row in enumerate(self._rows) if row.run not in wanted])
         known = {row.run for row in self._rows}
@@ -54,11 +55,11 @@ class RunHistoryModel(QAbstractTableModel):
         self._row_by_run = {row.run: at for at, row in enumerate(self._rows)}
 
     def rows(self) -> Sequence[HistoryRow]:
-        """The rows, from top to bottom."""
+        """Rows from top to bottom."""
         return self._rows
 
     def row_at(self, index: Index) -> HistoryRow | None:
-        """The run of an index; None where there is none."""
+        """Return the run at an index; None if there is none."""
         is_valid = index.isValid() and index.row() < len(self._rows)
         return self._rows[index.row()] if is_valid else None
 
@@ -94,7 +95,7 @@ class RunHistoryModel(QAbstractTableModel):
         return _cell_data(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
     def _remove(self, gone: Sequence[int]) -> None:
-        """Take the rows at these places out."""
+        """Remove the rows at these indices."""
         stretches = _stretches(gone)
         if len(stretches) > _MANY_STRETCHES:
             left = set(gone)
@@ -107,7 +108,7 @@ class RunHistoryModel(QAbstractTableModel):
             self.endRemoveRows()
 
     def _insert(self, rows: Sequence[HistoryRow], new: Sequence[int]) -> None:
-        """Become these rows, of which those at these places are not here yet."""
+        """Replace the rows; those at the indices `new` are inserted."""
         stretches = _stretches(new)
         if len(stretches) > _MANY_STRETCHES:
             n = len(self._rows)
@@ -122,14 +123,14 @@ class RunHistoryModel(QAbstractTableModel):
             self.endInsertRows()
 
     def _reorder(self, rows: list[HistoryRow]) -> None:
-        """Put the rows that stay in their new order; redraw those that changed."""
+        """Reorder the rows that stay; repaint those that changed."""
         if [row.run for row in rows] == [row.run for row in self._rows]:
             self._renew(rows)
         else:
             self._put(rows)
 
     def _put(self, rows: list[HistoryRow]) -> None:
-        """Give the same rows another order."""
+        """Set another order of the same rows."""
         # The hint has a selection remember a place a row, not one a cell.
         _with_hint(self.layoutAboutToBeChanged).emit([], _ROWS_MOVE)
         before = self.persistentIndexList()
@@ -153,7 +154,7 @@ class RunHistoryModel(QAbstractTableModel):
 
 
 def _with_hint(signal: Any) -> Any:
-    """The form of a layout's signal that says what moves; the stubs know only the bare one."""
+    """Return the overload of a layout signal that carries a hint; the stubs lack that overload."""
     return signal["QList<QPersistentModelIndex>,QAbstractItemModel::LayoutChangeHint"]
 
 
@@ -171,7 +172,7 @@ def _cell_data(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
 
 
 def _stretches(indices: Sequence[int]) -> list[tuple[int, int]]:
-    """Rising places as stretches without a gap, from the first to the last of each."""
+    """Ascending indices as gapless ranges, from the first to the last index of each."""
     found: list[tuple[int, int]] = []
     for _, each in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
         stretch = [index for _, index in each]

@@ -52,24 +52,24 @@ _WIDEST: Final[dict[HistoryColumn, int]] = {
     "host": 150,
     "note": 320,
 }
-"""Most pixels for columns of text; longer text is elided, and shown whole in the tooltip."""
+"""Maximum width of text columns, pixels; longer text is elided, and complete in the tooltip."""
 
 _MEASURED_ROWS: Final = 100
-"""Rows that decide the widths of the columns: the texts of thousands take too long."""
+"""Number of rows that decide the column widths: measuring thousands of texts takes too long."""
 
 
 class RunHistoryPanel(QFrame):
     """Filters above, the table, and a bar for the selected runs.
 
     Signals (main thread):
-        filter_changed: Other runs are wanted.
+        filter_changed: The filters or the search text changed.
         sort_requested: With the key of the column to sort by.
-        selection_changed: Other rows are selected.
+        selection_changed: The selection changed.
         opened: With the id of the run to show.
-        close_requested: The charts are wanted again.
+        close_requested: The charts should be shown again.
 
     Attributes:
-        filters: Which runs are wanted, and their order.
+        filters: Filters and order of the runs.
         selection_bar: Actions on the selected runs.
     """
 
@@ -121,18 +121,18 @@ class RunHistoryPanel(QFrame):
         )
 
     def current_filter(self) -> HistoryFilter:
-        """Which runs the search and the filters ask for."""
+        """Filter of the search field and the menus."""
         return self.filters.filter_for(self._search.text())
 
     def show_rows(
         self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
     ) -> None:
-        """Show these runs; changes of the selection by that are not signalled.
+        """Show these runs; emits nothing if the selection changes by that.
 
         Args:
-            rows: From top to bottom.
-            count: Text of their number.
-            empty: Text in place of no runs.
+            rows: Runs from top to bottom.
+            count: Text with the number of runs.
+            empty: Text to show if there are no runs.
         """
         had_selection = self._table_view.selectionModel().hasSelection()
         self._model.now_wall_s = now_wall_s
@@ -155,7 +155,7 @@ class RunHistoryPanel(QFrame):
         self._table_view.viewport().update()
 
     def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
-        """Say by what the table is sorted."""
+        """Show which column the table is sorted by."""
         at = next(at for at, head in enumerate(self._heads) if head.key == column)
         sort_order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
         self._table_view.horizontalHeader().setSortIndicator(at, sort_order)
@@ -171,7 +171,7 @@ class RunHistoryPanel(QFrame):
         return [rows[at].run for at in sorted(found) if at < len(rows)]
 
     def choose(self, run: str) -> None:
-        """Select this run, if it is shown."""
+        """Select this run if it is shown."""
         at = self._model.index_of_run(run)
         if at is not None:
             self._table_view.choose_row(at)
@@ -180,25 +180,24 @@ class RunHistoryPanel(QFrame):
             )
 
     def begin(self) -> None:
-        """The page is about to be shown: its columns take the widths that they need."""
+        """Fit the column widths before the page is shown."""
         self._is_fitted = False
 
     @Slot()
     def focus_first(self) -> None:
-        """Give the focus to the table, or where there is none to the search field."""
+        """Focus the table, or the search field if the table has no rows."""
         part = self._search if self._table_view.isHidden() else self._table_view
         part.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def clear_filters(self) -> None:
-        """Want all runs again."""
         self.filters.clear()
         self._search.clear()
         self._on_filter_edited()
 
     @property
     def table(self) -> RowTableView:
-        """The table, whose columns' layout is remembered."""
+        """Table, whose column layout the window remembers."""
         return self._table_view
 
     def _build(self) -> None:
@@ -271,7 +270,7 @@ class RunHistoryPanel(QFrame):
             add_shortcut(name, self, slot)
 
     def _fit_columns(self, rows: Sequence[HistoryRow], now_wall_s: float) -> None:
-        """Give each column the room of its widest text, unless the user has set widths."""
+        """Fit each column to its widest text, unless the user has set widths."""
         font = QFont(self.font())
         font.setPixelSize(SIZES.body_px)
         head = self._table_view.horizontalHeader()
@@ -365,7 +364,7 @@ class HistorySelectionBar(QFrame):
     """Shows a `HistorySelectionState`.
 
     Signals (main thread):
-        action_requested: With the key of what the user wants done.
+        action_requested: With the key of the action to carry out.
     """
 
     action_requested = Signal(str)
@@ -396,7 +395,7 @@ class HistorySelectionBar(QFrame):
             self._show_action(action)
 
     def do(self, key: str) -> bool:
-        """Want this done, if it can be; whether it can."""
+        """Request the action with this key if it is possible; True if it is."""
         action = self._action(key)
         if action is None or not action.is_enabled:
             return False
@@ -404,7 +403,7 @@ class HistorySelectionBar(QFrame):
         return True
 
     def open_menu(self, at: QPoint) -> None:
-        """The same actions as a menu, at a place of the screen."""
+        """Open the same actions as a menu at a position on the screen."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)

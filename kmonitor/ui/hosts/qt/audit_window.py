@@ -51,14 +51,14 @@ class AuditController(QObject):
         window.shortcut("audit").activated.connect(self.open)
 
     def attach(self, hosts: "HostsController") -> None:
-        """The part that asks the hubs is loaded."""
+        """Use the loaded controller to send requests to the hubs."""
         self._hosts = hosts
         hosts.takers.append(self._apply_reply)
         hosts.drained.connect(self._on_hosts_drained)
 
     @Slot()
     def open(self) -> None:
-        """Show the list."""
+        """Open the list."""
         if self._list is None:
             self._list = AuditWindow(self._theme, self._window)
             self._list.host_chosen.connect(self._on_list_host_chosen)
@@ -126,14 +126,14 @@ class AuditController(QObject):
 
 _RESULT_COLUMN = 5
 _MEASURED_ROWS = 40
-"""Rows that decide the widths of the columns, from the first in sight on."""
+"""Number of rows that decide the column widths, from the first visible one on."""
 
 
 class AuditWindow(QDialog):
     """One row for each command, edit and change of keys, newest first; not modal.
 
     Signals (main thread):
-        host_chosen: Another host is wanted, or all.
+        host_chosen: Another host, or all hosts, was selected.
     """
 
     host_chosen = Signal()
@@ -164,11 +164,10 @@ class AuditWindow(QDialog):
 
     @property
     def selected_host(self) -> str:
-        """Address of the host that is wanted, or `ALL`."""
+        """Address of the selected host, or `ALL`."""
         return self._host.key
 
     def show_state(self, state: AuditState) -> None:
-        """Show this list."""
         self._host.offer({**self._all_hosts(), **state.hosts})
         self._host.setVisible(len(state.hosts) > 1 or self._host.key != ALL)
         self._model.show_rows(state.lines)

@@ -22,8 +22,8 @@ class Banner(QFrame):
 
     Signals (main thread):
         retry_requested: The button was pressed.
-        close_requested: The user has read it.
-        toggled: It came or went.
+        close_requested: The user closed the banner.
+        toggled: The banner appeared or disappeared.
     """
 
     retry_requested = Signal()
@@ -54,11 +54,11 @@ class Banner(QFrame):
 
     @property
     def is_up(self) -> bool:
-        """True if it is shown: something is wrong."""
+        """True if the banner is shown."""
         return self._banner_state is not None
 
     def show_state(self, state: BannerState | None) -> None:
-        """Show this, or hide."""
+        """Show this state; None hides the banner."""
         if state == self._banner_state:
             return
         is_toggled = (state is None) != (self._banner_state is None)
@@ -143,10 +143,10 @@ class StatusBar(QFrame):
         self._on_theme_palette_changed()
 
     def show_note(self, text: str, *, tone: Tone = "warn") -> None:
-        """Show for a while what went wrong, or what was done.
+        """Show a failure or a result for a while.
 
         Args:
-            tone: How loud.
+            tone: Tone of the text.
         """
         self._note.setText(text)
         self._note.setToolTip(text)

@@ -50,19 +50,19 @@ class HostMenus(QObject):
         window.shortcut("connect").activated.connect(self.open_dialog)
 
     def attach(self, hosts: "HostsController") -> None:
-        """The part that connects is loaded."""
+        """Use the loaded controller to connect to hosts."""
         self._hosts = hosts
         hosts.changed_elsewhere.connect(self.changed)
 
     @Slot(str)
     def retry(self, address: str) -> None:
-        """Try a host at once."""
+        """Try to connect to a host at once."""
         if self._hosts is not None:
             self._hosts.retry(address)
 
     @Slot()
     def open_dialog(self) -> None:
-        """Ask for a host."""
+        """Open the dialog that connects to a host."""
         if self._dialog is None:
             self._dialog = ConnectDialog(self._window)
             self._dialog.host_entered.connect(self._on_dialog_host_entered)
@@ -70,7 +70,7 @@ class HostMenus(QObject):
         self._dialog.open()
 
     def menu(self, address: str) -> QMenu | None:
-        """The menu of a host; None for one that is not known."""
+        """Return the menu of a host; None for an unknown host."""
         host = self._workspace.hosts.get(address)
         if host is None:
             return None
@@ -88,7 +88,7 @@ class HostMenus(QObject):
 
     @Slot(str)
     def open_rename_dialog(self, address: str, *, why_not: str = "", typed: str = "") -> None:
-        """Ask what a host is to be called; again if what was `typed` cannot be, and why not."""
+        """Ask for a host's new name; again with `typed` and the reason if it was refused."""
         host = self._workspace.hosts.get(address)
         if host is None:
             return
@@ -104,7 +104,7 @@ class HostMenus(QObject):
 
     @Slot(str)
     def confirm_removal(self, address: str) -> None:
-        """Ask whether a host is to be forgotten."""
+        """Ask for confirmation before a host is removed."""
         host = self._workspace.hosts.get(address)
         if host is None:
             return
@@ -155,10 +155,10 @@ _DIALOG_PX = 460
 
 
 class ConnectDialog(QDialog):
-    """Asks for a host: one field that matters, two that may stay empty.
+    """Dialog that connects to a host: one required field, two optional ones.
 
     Signals (main thread):
-        host_entered: With address, name and command, as typed.
+        host_entered: With address, name and command as typed.
     """
 
     host_entered = Signal(str, str, str)
@@ -204,7 +204,7 @@ class ConnectDialog(QDialog):
         self._connect.setText(self.tr("Connect"))
 
     def refuse(self, why: str) -> None:
-        """Say why this host cannot be connected to, and stay."""
+        """Show why the host cannot be connected to, and keep the dialog open."""
         self._why.setText(why)
         self._why.show()
         self._address.setFocus()

@@ -21,7 +21,7 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _log = logging.getLogger(__name__)
 _POLL_MS = 1000
-"""How often to see whether another process changed the hosts that are remembered."""
+"""Interval of checks for changes by other processes to the remembered hosts."""
 
 
 class HostsController(QObject):
@@ -29,11 +29,11 @@ class HostsController(QObject):
 
     Signals:
         changed_elsewhere: Another process added, renamed or removed a host; main thread.
-        drained: Something of any hub was taken in; main thread.
+        drained: Messages of a hub were processed; main thread.
 
     Attributes:
-        takers: As those of a bridge, of every hub.
-        local_bridge: The bridge to this machine's hub.
+        takers: Receivers of replies, as of a bridge, for every hub.
+        local_bridge: Bridge to this machine's hub.
     """
 
     changed_elsewhere = Signal()
@@ -64,8 +64,8 @@ class HostsController(QObject):
         """Follow this machine's hub and all remembered hosts.
 
         Args:
-            with_hosts: False: a window on a folder shows nothing but that.
-            also: One that need not be remembered.
+            with_hosts: False: a window on a folder shows only that folder.
+            also: A further host, which need not be remembered.
         """
         self.local_bridge.start(self._workspace)
         if not with_hosts:
@@ -80,21 +80,21 @@ class HostsController(QObject):
         self._poll_timer.start()
 
     def stop(self) -> None:
-        """End all threads and ssh processes."""
+        """Stop all threads and ssh processes."""
         self._poll_timer.stop()
         self.local_bridge.stop()
         for bridge in self._bridges.values():
             bridge.stop()
 
     def hub_of(self, run: str) -> str | NetworkHub:
-        """Address of a run's hub, for requests from other threads."""
+        """Return the address of a run's hub, for requests from other threads."""
         return self._hubs.get(self._workspace.run_store.at(run), self._hubs[HERE])
 
     def connect_to(self, address: str, name: str, command: str) -> str:
         """Remember a host and connect to it.
 
         Returns:
-            Why not; empty when it is being connected to.
+            Reason why not; empty if the connection has begun.
         """
         try:
             remote_command = command or None
@@ -105,16 +105,16 @@ class HostsController(QObject):
         return self._follow(host)
 
     def retry(self, address: str) -> None:
-        """Try a host at once."""
+        """Try to connect to a host at once."""
         bridge = self.local_bridge if address == HERE else self._bridges.get(address)
         if bridge is not None:
             bridge.retry_now()
 
     def rename(self, address: str, name: str) -> str:
-        """Call a host otherwise; empty: by its address.
+        """Rename a host; empty: use its address as its name.
 
         Returns:
-            Why not; empty when it is called so.
+            Reason why not; empty if the host was renamed.
         """
         try:
             self._host_store.rename(address, name)
@@ -127,14 +127,14 @@ class HostsController(QObject):
         return ""
 
     def remove(self, address: str) -> None:
-        """Disconnect from a host and forget it; nothing there is touched."""
+        """Disconnect from a host and forget it; the host itself is not changed."""
         if self._guest is not None and self._guest.address == address:
             self._guest = None
         self._forget(address)
         self._write(lambda: self._host_store.remove(address))
 
     def bridges(self) -> dict[str, HubBridge]:
-        """The bridges to all hubs by their hosts' addresses, this machine's first."""
+        """Bridges to all hubs by their hosts' addresses, this machine's first."""
         return {HERE: self.local_bridge, **self._bridges}
 
     def _read(self) -> list[RememberedHost]:

@@ -1,4 +1,4 @@
-"""From a follower's thread into the window: one wake-up at a time, drained within a budget."""
+"""Passes messages from a follower's thread to the window: one wake-up at a time, in a budget."""
 
 import math
 import time
@@ -20,29 +20,29 @@ _BUDGET_S = 0.008
 
 
 class FollowedHub(Protocol):
-    """A hub that is followed, here or on another host: `HubFollower`, `RemoteHubFollower`."""
+    """A followed hub, here or on another host: `HubFollower`, `RemoteHubFollower`."""
 
     @property
     def inbox(self) -> "deque[News]":
-        """News that have arrived, oldest first."""
+        """Messages that have arrived, oldest first."""
         ...
 
     def start(self) -> None: ...
 
     def stop(self) -> None:
-        """End all threads."""
+        """Stop all threads."""
         ...
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """Send a question; returns the number of its answers."""
+        """Send a request; returns the request number that its replies carry."""
         ...
 
     def retry_now(self) -> None:
-        """Do not wait for the next attempt."""
+        """Retry without waiting for the next attempt."""
         ...
 
     def drained(self) -> None:
-        """The inbox is empty: wake again."""
+        """Report that the inbox is empty, so that the next message wakes the window again."""
         ...
 
 
@@ -50,14 +50,14 @@ class HubBridge(QObject):
     """Owns a link and its threads; everything else here runs on the main thread.
 
     Signals:
-        drained: Something was taken in; main thread.
-        link_changed: The hub was reached (True) or is not (False); main thread.
+        drained: Messages were processed; main thread.
+        link_changed: The hub was connected (True) or lost (False); main thread.
         route_changed: State of the route to the host; main thread.
         _woken: From the follower's thread; queued to the main one.
 
     Attributes:
         at: Address of the hub's host; `HERE`: this machine.
-        takers: Given each answer before the workspace is; one that returns True keeps it.
+        takers: Receivers of each reply before the workspace; one that returns True consumes it.
     """
 
     drained = Signal()
@@ -72,11 +72,11 @@ class HubBridge(QObject):
         *,
         at: str = HERE,
     ) -> None:
-        """Nothing happens before `start`.
+        """Does nothing before `start`.
 
         Args:
-            make_link: Given what wakes this bridge, makes the link.
-            at: See `at`.
+            make_link: Creates the link, given the function that wakes this bridge.
+            at: See `at` of the class.
         """
         super().__init__(parent)
         self.at = at
@@ -91,14 +91,14 @@ class HubBridge(QObject):
         self._rest.timeout.connect(self._on_self_woken)
 
     def start(self, workspace: Workspace) -> None:
-        """Start following; what comes goes to this workspace."""
+        """Start following; messages go to this workspace."""
         self._workspace = workspace
         self._is_started = True
         workspace.attach_hub(self._link.send_request, self.at)
         self._link.start()
 
     def stop(self) -> None:
-        """End the link's threads."""
+        """Stop the link's threads."""
         self._rest.stop()
         if self._workspace is not None and self._is_started:
             self._is_started = False
@@ -106,12 +106,12 @@ class HubBridge(QObject):
             self._link.stop()
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """Send a message to the hub; returns the number of its answer."""
+        """Send a message to the hub; returns the request number that its reply carries."""
         return self._link.send_request(message)
 
     @Slot()
     def retry_now(self) -> None:
-        """Do not wait for the next attempt."""
+        """Retry without waiting for the next attempt."""
         self._link.retry_now()
 
     def _emit_woken(self) -> None:

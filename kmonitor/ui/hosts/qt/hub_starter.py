@@ -1,4 +1,4 @@
-"""Sees that a hub runs for this user, in the background, as long as the window is open."""
+"""Keeps a hub running for this user in the background while the window is open."""
 
 import logging
 import threading
@@ -20,7 +20,7 @@ class HubStarter(QObject):
 
     Signals (from that thread, so connect to methods of QObjects only):
         hub_found: A hub answers.
-        hub_failed: None could be started; with what to do about it.
+        hub_failed: No hub could be started; with the remedy.
     """
 
     hub_found = Signal()
@@ -35,16 +35,16 @@ class HubStarter(QObject):
         self._thread = threading.Thread(target=self._main, name="kmonitor-starter", daemon=True)
 
     def start(self) -> None:
-        """Start looking after the hub."""
+        """Start the checks."""
         self._due.set()
         self._thread.start()
 
     def check_now(self) -> None:
-        """Look now: the hub was lost. Any thread."""
+        """Check at once, as the hub was lost. Any thread."""
         self._due.set()
 
     def stop(self) -> None:
-        """End the thread; the hub goes on."""
+        """Stop the thread; the hub continues."""
         self._ends.set()
         self._due.set()
         if self._thread.is_alive():

@@ -1,1 +1,1 @@
-"""Menu of what happens at a limit."""
+"""Menu of the actions at limits."""

@@ -12,11 +12,11 @@ from kmonitor.ui.widgets.buttons import Switch
 
 
 class LimitActionsPanel(QWidget):
-    """A switch, what it switches, and what will happen in a sentence.
+    """A switch for the action of limits, and one sentence about the result.
 
     Signals (main thread):
-        switched: True: limits shall act.
-        answer_chosen: Their action.
+        switched: True: limits act; False: they only notify.
+        answer_chosen: With the chosen action of limits.
     """
 
     switched = Signal(bool)
@@ -63,7 +63,7 @@ class LimitActionsPanel(QWidget):
         return self._outcome.text()
 
     def menu(self) -> QMenu:
-        """The choices, as a menu that is gone when it is closed."""
+        """Return a new menu of the choices; it is deleted when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         choices = self._actions_state.choices if self._actions_state is not None else ()
@@ -96,7 +96,7 @@ class LimitActionsPanel(QWidget):
 
 
 def add_choices(menu: QMenu, choices: Sequence[LimitActionChoice]) -> QActionGroup:
-    """Add one entry a choice; the group's `triggered` passes it, its `data` is the action."""
+    """Add one entry per choice; the group's `triggered` passes it, its `data` is the action."""
     group = QActionGroup(menu)
     for choice in choices:
         entry = QAction(choice.title, menu, checkable=True, checked=choice.is_chosen)

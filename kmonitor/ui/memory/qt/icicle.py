@@ -31,7 +31,7 @@ class Icicle(QWidget):
     """Paints `MapTile`s; arrow keys go from layer to layer.
 
     Signals (main thread):
-        chosen: With the path of the layer that the user chose.
+        chosen: With the path of the chosen layer.
     """
 
     chosen = Signal(str)
@@ -51,20 +51,19 @@ class Icicle(QWidget):
         self.setAccessibleName(self.tr("Memory by layer"))
 
     def show_tiles(self, tiles: Sequence[MapTile]) -> None:
-        """Show these tiles."""
         self._tiles = tuple(tiles)
         self._describe()
         self.update()
 
     def choose(self, path: str) -> None:
-        """Mark this layer; emits nothing."""
+        """Highlight this layer; emits nothing."""
         if path != self._path:
             self._path = path
             self._describe()
             self.update()
 
     def tile_at(self, x: float, y: float) -> MapTile | None:
-        """The tile at a point; None: there is none."""
+        """Return the tile at a point; None: there is none."""
         found = [tile for tile in self._tiles if self._box(tile).contains(x, y)]
         return found[-1] if found else None
 

@@ -1,4 +1,4 @@
-"""Binds the memory map's page: whose map it is, its questions and answers."""
+"""Binds the page of the memory map: its subject, questions and answers."""
 
 import time
 from typing import Final
@@ -22,19 +22,19 @@ from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.workspace.workspace import Workspace
 
 _BUDGET_S: Final = 0.008
-"""Share of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
+"""Time per turn of the event loop, seconds: curve, limit and advice take hundreds of estimates."""
 
 
 class MemoryMapController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        left: No model file is shown any more.
+        left: The map of a model file was closed.
 
     Attributes:
-        panel: The page.
-        map_estimator: Answers the page's questions.
-        needs: Which other file would help with the one that is shown.
+        panel: Page of the memory map.
+        map_estimator: Computes the answers for the page.
+        needs: File that would complete the displayed one.
     """
 
     left = Signal()
@@ -67,10 +67,10 @@ class MemoryMapController(QObject):
         self._show_page()
 
     def open_file(self, subject: MapSubject, *, needs: Missing = "") -> None:
-        """Show a model file's map, or what is known of it so far.
+        """Show a model file's map, or the progress of reading the file.
 
         Args:
-            needs: Which other file would help.
+            needs: File that would complete this one.
         """
         self._file = with_measured(self._runs, subject)
         self.needs = needs
@@ -88,7 +88,6 @@ class MemoryMapController(QObject):
         self._window.leave_focus_alone()
 
     def refresh(self) -> None:
-        """Bring the page up to date while it is shown."""
         if not self.is_open:
             return
         run = self._runs.run_store.current() if self._file is None else None
@@ -104,7 +103,7 @@ class MemoryMapController(QObject):
 
     @Slot()
     def refresh_texts(self) -> None:
-        """Write every size in the units in force."""
+        """Rewrite every size in the units in force."""
         if self.map_estimator.subject is not None:
             self._show_map()
         self.refresh()
@@ -121,7 +120,7 @@ class MemoryMapController(QObject):
         self.panel.focus_first()
 
     def _begin(self) -> None:
-        """The map itself is there; the rest follows when there is time."""
+        """Show the map itself; the rest is computed when the event loop is idle."""
         self._show_map()
         self._work.start()
 

@@ -37,7 +37,7 @@ from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTableModel
 
 
 class DeviceSplitPanel(QScrollArea):
-    """Shows a `DeviceSplitState`; scrolls where there is no room."""
+    """Shows a `DeviceSplitState`; scrolls if there is too little room."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,7 +60,6 @@ class DeviceSplitPanel(QScrollArea):
         self.setAccessibleName(self.tr("Memory on the device"))
 
     def show_state(self, state: DeviceSplitState) -> None:
-        """Show these parts."""
         if state == self._split_state:
             return
         self._split_state = state
@@ -128,18 +127,18 @@ _TEXT_PX: Final = 560
 
 
 class MemoryMapPanel(QFrame):
-    """Bound by its controller, which brings the states.
+    """Page of the memory map; its controller sets the states.
 
     Signals (main thread):
-        close_requested: The charts are wanted again.
-        file_requested: A model file is to be chosen.
-        details_requested: What is in the file, and what a load of it takes, is wanted.
-        missing_requested: The other file that would help is to be chosen.
+        close_requested: The charts should be shown again.
+        file_requested: The user wants to choose a model file.
+        details_requested: The user wants the content of the file and the cost of loading it.
+        missing_requested: The user wants to choose the file that would complete this one.
         view_chosen: "layers" or "device".
         sort_requested: With the key of a column.
 
     Attributes:
-        totals, icicle, if_sidebar, split: Its parts.
+        totals, icicle, if_sidebar, split: Parts of the page.
         view: The view that is shown.
     """
 
@@ -200,10 +199,10 @@ class MemoryMapPanel(QFrame):
         self._table_view.setAccessibleName(self.tr("Layers"))
 
     def show_page(self, state: MapPageState, *, needs: Missing = "") -> None:
-        """Show what it is about, and whether there is a map.
+        """Show the heading, and the map if there is one.
 
         Args:
-            needs: The other file that would help.
+            needs: File that would complete the displayed one.
         """
         self._title.setText(state.title)
         self._subtitle.setText(state.subtitle)
@@ -225,7 +224,7 @@ class MemoryMapPanel(QFrame):
         self._show_view()
 
     def show_layers(self, rows: Sequence[MapRow], legend: Sequence[tuple[str, int]]) -> None:
-        """Show the table, and what its colours mean."""
+        """Show the table and the legend of its colours."""
         self._legend.show_entries(legend)
         chosen = self._chosen_path()
         self._model.show_rows(rows)
@@ -233,7 +232,7 @@ class MemoryMapPanel(QFrame):
         self._table_view.viewport().update()
 
     def show_order(self, key: str) -> None:
-        """Mark the column that the rows are sorted by."""
+        """Highlight the column that the rows are sorted by."""
         head = self._table_view.horizontalHeader()
         head.setSortIndicatorShown(key != "layer")
         is_text = key in ("kind", "note")
@@ -241,12 +240,12 @@ class MemoryMapPanel(QFrame):
         head.setSortIndicator(MAP_COLUMNS.index(key), sort_order)
 
     def focus_first(self) -> None:
-        """Begin with the table, whose keys are the arrows."""
+        """Focus the table, whose keys are the arrows."""
         focused = self._table_view if self._has_map and self.view == "layers" else self._back
         focused.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
-        """Put the whole table on the clipboard as text; returns it."""
+        """Copy the whole table to the clipboard as text; returns the text."""
         lines = ["\t".join(self._model.titles())]
         lines += ["\t".join(row.cells) for row in self._model.rows()]
         text = "\n".join(lines)
@@ -433,7 +432,6 @@ class MapTotals(QFrame):
         self._bar.setAccessibleName(self.tr("Memory at the peak"))
 
     def show_state(self, state: MapTotalsState) -> None:
-        """Show these totals."""
         self._peak.setText(state.peak)
         self._tier.setText(state.tier)
         self._tier.setToolTip(state.tier_tooltip)
@@ -467,7 +465,6 @@ class MapModel(CellTableModel[MapRow]):
     """The table by layer; a row is identified by its layer's path."""
 
     def show_rows(self, rows: Sequence[MapRow]) -> None:
-        """Become this table."""
         is_same = [row.path for row in rows] == [row.path for row in self._rows]
         if not is_same:
             # Another model, or another order: both only by the user.
@@ -479,12 +476,11 @@ class MapModel(CellTableModel[MapRow]):
             self._emit_rows_changed(0, len(rows) - 1)
 
     def index_of_layer(self, path: str) -> int | None:
-        """The row of a layer."""
+        """Return the row of a layer; None: there is none."""
         return next((at for at, row in enumerate(self._rows) if row.path == path), None)
 
     @override
     def titles(self) -> list[str]:
-        """Heads of the columns."""
         return [
             self.tr("Layer"),
             self.tr("Type"),

@@ -1,6 +1,6 @@
 """Opens model files: their memory map, their content, and the cost of loading them.
 
-The work is done on threads that emit signals of these objects; slots run on the main thread.
+Threads do the work and emit signals of these objects; slots run on the main thread.
 """
 
 import logging
@@ -50,17 +50,17 @@ _JOIN_S: Final = 5.0
 
 
 class ModelFileController(QObject):
-    """Opens model files, and one window about the last of them.
+    """Opens model files, and one window for the last one.
 
-    Inspects and measures on threads `kmonitor-load-cost`, one a task.
+    Inspects and measures on threads `kmonitor-load-cost`, one per task.
 
     Signals (from those threads, so connect to methods of QObjects only; each with the number of
-    the window that it is for):
+    the window that requested the work):
         inspected: Content of the file.
-        not_inspected: Why it cannot be read, and what to do.
-        progressed: How many processes have ended, and of how many.
-        measured: Costs of each way.
-        not_measured: Why not, and what to do.
+        not_inspected: Reason why the file cannot be read, and the remedy.
+        progressed: Number of ended processes, and of all processes.
+        measured: Costs of each way to load the file.
+        not_measured: Reason why nothing was measured, and the remedy.
     """
 
     inspected = Signal(int, object)
@@ -96,7 +96,7 @@ class ModelFileController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Show the window about the current file, or bring it up."""
+        """Open the window for the current file, or raise it."""
         path = self._file_opener.path
         if path is None:
             return
@@ -117,7 +117,7 @@ class ModelFileController(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what is known, in the language in force."""
+        """Update the window, in the language in force."""
         if self._shown is None or self._found is None:
             return
         found = self._found
@@ -126,7 +126,7 @@ class ModelFileController(QObject):
         self._shown.cost.show_state(self._cost_store.state())
 
     def stop(self) -> None:
-        """Give up, also the opening of a file, and wait for the threads."""
+        """Cancel all work, including the opening of a file, and wait for the threads."""
         self._cancelled.set()
         self._file_opener.stop()
         for thread in self._threads:
@@ -224,7 +224,7 @@ class ModelFileController(QObject):
 
 @dataclass(slots=True)
 class _Reading:
-    """A file that one thread reads."""
+    """A file that a thread reads."""
 
     path: Path
     custom: Path | None = None
@@ -235,11 +235,11 @@ class _Reading:
 class ModelFileOpener(QObject):
     """Describes a chosen file and shows its memory map.
 
-    A thread `kmonitor-model-file` reads each file; a child process makes the model.
+    A thread `kmonitor-model-file` reads each file; a child process builds the model.
 
     Signals (from that thread, so connect to methods of QObjects only):
-        described: The reading, its layouts, and whether there will be no more.
-        refused: The reading, why there is no map, and what to do.
+        described: The reading, its layouts, and True if they are complete.
+        refused: The reading, the reason why there is no map, and the remedy.
     """
 
     described = Signal(object, object, bool)
@@ -265,36 +265,35 @@ class ModelFileOpener(QObject):
 
     @property
     def path(self) -> Path | None:
-        """The file that was opened last."""
+        """File opened last."""
         return self._reading.path if self._reading is not None else None
 
     @property
     def custom(self) -> Path | None:
-        """The Python file with its classes, if one was named."""
+        """Python file with the model's classes, if the user chose one."""
         return self._reading.custom if self._reading is not None else None
 
     @property
     def config(self) -> Path | None:
-        """The JSON file with its architecture, if one was named."""
+        """JSON file with the model's architecture, if the user chose one."""
         return self._reading.config if self._reading is not None else None
 
     @Slot()
     def choose_file(self) -> None:
-        """Let the user choose a model file."""
         dialog = _ModelFileDialog(self._folder, self._window)
         dialog.fileSelected.connect(self.open)
         dialog.open()
 
     @Slot()
     def choose_missing_file(self) -> None:
-        """Let the user choose the file that is missing: own classes, or the architecture."""
+        """Let the user choose the missing file: own classes, or the architecture."""
         dialog = _MissingDialog(self._memory.needs, self._folder, self._window)
         dialog.fileSelected.connect(self._on_missing_file_selected)
         dialog.open()
 
     @Slot(str)
     def open(self, file: str) -> None:
-        """Show the map of a file; what was read before is given up."""
+        """Show the map of a file; earlier readings are cancelled."""
         self._folder = str(Path(file).parent)
         self._begin(_Reading(Path(file)))
 
@@ -311,12 +310,12 @@ class ModelFileOpener(QObject):
 
     @Slot()
     def cancel(self) -> None:
-        """Read no more; the child process is ended within a fraction of a second."""
+        """Cancel the reading; its child process ends within a fraction of a second."""
         if self._reading is not None:
             self._reading.cancelled.set()
 
     def stop(self) -> None:
-        """Give up, and wait for the threads."""
+        """Cancel all work, and wait for the threads."""
         self.cancel()
         for thread in self._threads:
             thread.join(_JOIN_S)
@@ -374,7 +373,7 @@ class ModelFileOpener(QObject):
 
 
 def _without_framework(reading: _Reading) -> ModelLayout | None:
-    """The model by the file alone, within a fraction of a second; None where it takes Keras."""
+    """Model from the file alone, within a fraction of a second; None if that needs Keras."""
     if reading.path.suffix != ".keras" or reading.custom is not None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Window about a model file: the cost of loading it in each way, and its content."""
+"""Window for a model file: the cost of each way to load it, and its content."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -29,8 +29,8 @@ class LoadCostPanel(QWidget):
     """Shows a `LoadCostState`.
 
     Signals (main thread):
-        measure_requested: With how many processes are wanted for each way.
-        cancel_requested: They are wanted no more.
+        measure_requested: With the number of processes for each way.
+        cancel_requested: The measurement should be cancelled.
     """
 
     measure_requested = Signal(int)
@@ -65,7 +65,7 @@ class LoadCostPanel(QWidget):
         self._name_button()
 
     def show_state(self, state: LoadCostState) -> None:
-        """Show how far it is, and what was measured."""
+        """Show the progress and the results."""
         before, self._cost_state = self._cost_state, state
         self._name_button()
         self._repeats.setVisible(not state.is_running)
@@ -168,13 +168,13 @@ _NUMBER_COLUMNS = (2, 3)
 
 
 class ModelFileWindow(QDialog):
-    """Not modal; its controller brings the states.
+    """Window for a model file; not modal. Its controller sets the states.
 
     Signals (main thread):
-        closed: It is closed: nothing more is to be measured.
+        closed: The window was closed: the measurement should be cancelled.
 
     Attributes:
-        cost: Its left side.
+        cost: Left side of the window.
     """
 
     closed = Signal()

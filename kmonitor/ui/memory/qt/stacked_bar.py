@@ -1,4 +1,4 @@
-"""A bar of parts side by side, with marks on it and a bracket for an interval."""
+"""A bar of adjacent parts, with marks and a bracket for an interval."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _LABEL_PX = 15
 
 
 class StackedBar(QWidget):
-    """Paints its parts from left to right; what it says is its description."""
+    """Paints its parts from left to right; its accessible text is its description."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,8 +40,8 @@ class StackedBar(QWidget):
         """Show these parts.
 
         Args:
-            reach: What the whole width is, bytes.
-            span: An interval to be marked below the bar; (0, 0): none.
+            reach: Length of the whole bar, bytes.
+            span: Interval to draw below the bar; (0, 0): none.
         """
         self._parts = tuple(parts)
         self._marks = tuple(marks)

@@ -28,7 +28,7 @@ _SIDEBAR_PX = 316
 
 
 class WhatIfSidebar(QScrollArea):
-    """The whole side; scrolls where there is no room.
+    """The whole side; scrolls if there is too little room.
 
     Attributes:
         controls: Sliders and menus.
@@ -59,7 +59,7 @@ class WhatIfSidebar(QScrollArea):
         self._advised = None
 
     def show_curve(self, curve: BatchCurve) -> None:
-        """Show this curve and what fits."""
+        """Show this curve and the largest batches that fit."""
         self._curve.show_curve(curve)
         self._curve.setVisible(bool(curve.line))
         self._fit.setText(curve.text)
@@ -68,7 +68,7 @@ class WhatIfSidebar(QScrollArea):
         self._chart_card.setVisible(bool(curve.line or curve.text))
 
     def show_advice(self, advised: Sequence[PeakReductionRow], *, is_whole: bool) -> None:
-        """Show what would help, or that nothing is known to."""
+        """Show changes that lower the peak, or that none is known."""
         self._advice_card.setVisible(bool(advised) or is_whole)
         self._advice_note.setVisible(not advised)
         self._advice_note.setText(self.tr("No known single change would save even 1 MiB."))
@@ -127,10 +127,10 @@ class WhatIfControls(QFrame):
     """Shows a `WhatIfControlsState`: sliders and menus.
 
     Signals (main thread):
-        batch_moved: With the number of a step of the batch slider.
-        size_moved: With the number of an input size.
-        menu_chosen: "optimizer", "precision", "backend" or "limit", and the key chosen.
-        reset_requested: The training as it is, is wanted again.
+        batch_moved: With the index of the batch slider's step.
+        size_moved: With the index of an input size.
+        menu_chosen: With "optimizer", "precision", "backend" or "limit", and the chosen key.
+        reset_requested: The question should be reset to the training as it is.
     """
 
     batch_moved = Signal(int)
@@ -163,7 +163,7 @@ class WhatIfControls(QFrame):
             menu.rename(title, {})
 
     def show_state(self, state: WhatIfControlsState | None) -> None:
-        """Offer these; None: there is nothing to ask about."""
+        """Show these controls; None: there is no model to ask about."""
         self.setVisible(state is not None)
         if state is None:
             return
@@ -220,7 +220,7 @@ class NamedSlider(QWidget):
     """A slider over named steps, with its title and the current step above it.
 
     Signals (main thread):
-        moved: With the number of the step that the user chose.
+        moved: With the index of the step that the user chose.
     """
 
     moved = Signal(int)
@@ -245,13 +245,13 @@ class NamedSlider(QWidget):
         self.slider.valueChanged.connect(self._on_slider_value_changed)
 
     def call(self, title: str, tooltip: str) -> None:
-        """Say what it is called and what it changes."""
+        """Set the title of the slider, and the tooltip about its effect."""
         self._title.setText(title)
         self.slider.setAccessibleName(title)
         self.setToolTip(tooltip)
 
     def show_step(self, steps: Sequence[str], at: int) -> None:
-        """Offer these steps, at this one; emits nothing."""
+        """Set the steps and the current one; emits nothing."""
         self._is_showing = True
         self._steps = tuple(steps)
         self.slider.setRange(0, max(0, len(self._steps) - 1))

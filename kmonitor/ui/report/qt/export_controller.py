@@ -32,7 +32,7 @@ class ExportController(QObject):
 
     Signals (from that thread, so connect to methods of QObjects only):
         written: A file was written.
-        refused: It was not, and why, with what to do.
+        refused: The file was not written; with the reason and the remedy.
     """
 
     written = Signal(str)
@@ -63,19 +63,19 @@ class ExportController(QObject):
         window.charts.picture_requested.connect(self.choose_picture_file)
 
     def attach(self, hosts: "HostsController | None", controller: "ChartsController") -> None:
-        """The parts that know the hubs and the charts are loaded."""
+        """Use the loaded hubs and charts."""
         self._hosts = hosts
         self._charts_controller = controller
 
     def stop(self) -> None:
-        """Give up what is being written, and wait for the thread."""
+        """Cancel the current file, and wait for the thread."""
         self._is_leaving.set()
         if self._thread is not None:
             self._thread.join(_JOIN_S)
 
     @Slot()
     def choose_export_file(self) -> None:
-        """Let the user choose where the selected run's data go, and as what."""
+        """Let the user choose the file and format for the selected run's data."""
         is_part = self._held_span_s() is not None
 
         def title() -> str:
@@ -90,7 +90,7 @@ class ExportController(QObject):
 
     @Slot()
     def choose_export_all_file(self) -> None:
-        """Let the user choose where the data of all runs that are drawn go, and as what."""
+        """Let the user choose the file and format for the data of all displayed runs."""
         n = len(self._workspace.run_store.shown())
 
         def title() -> str:
@@ -103,14 +103,14 @@ class ExportController(QObject):
 
     @Slot()
     def choose_report_file(self) -> None:
-        """Let the user choose where the selected run's report goes."""
+        """Let the user choose the file for the selected run's report."""
         self._choose_file(
             lambda: self.tr("Report on {run}"), {"html": self.tr("HTML")}, self.report_to
         )
 
     @Slot(str, str)
     def choose_picture_file(self, metric: str, kind: str) -> None:
-        """Let the user choose where a picture of a chart goes.
+        """Let the user choose the file for a picture of a chart.
 
         Args:
             kind: "png" or "svg".
@@ -124,10 +124,10 @@ class ExportController(QObject):
         )
 
     def export_to(self, file: str) -> None:
-        """Write the selected run's data; while the view is held those that are shown.
+        """Write the selected run's data; while the view is paused, only those in view.
 
         Args:
-            file: Its ending says as what.
+            file: File, whose suffix determines the format.
         """
         at = self._run_at()
         span_s = self._held_span_s()
@@ -140,7 +140,7 @@ class ExportController(QObject):
             )
 
     def export_all_to(self, file: str) -> None:
-        """Write the data of all runs that are drawn; while the view is held what is shown."""
+        """Write the data of all displayed runs; while the view is paused, only those in view."""
         charts = self._charts_controller
         hosts = self._hosts
         output = Path(file)
@@ -156,7 +156,6 @@ class ExportController(QObject):
         self._start(lambda: work.export_all(runs, output, is_cancelled=is_cancelled), output)
 
     def report_to(self, file: str) -> None:
-        """Write the selected run's report."""
         at = self._run_at()
         output = Path(file)
         if at is not None:
@@ -164,10 +163,10 @@ class ExportController(QObject):
             self._start(lambda: work.report(at, output), output)
 
     def save_picture(self, metric: str, file: str) -> None:
-        """Write a picture of a chart as it is shown.
+        """Write a picture of a chart as displayed.
 
         Args:
-            file: SVG by its ending, else PNG.
+            file: SVG if the suffix says so, else PNG.
         """
         run = self._workspace.run_store.current()
         if run is None or self._charts_controller is None:

@@ -1,4 +1,4 @@
-"""Export files, written beside the window's connection: asks the hub itself. Loads numpy."""
+"""Writes export files over a hub connection of its own, beside the window's. Loads numpy."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ from kmonitor.ui.theme.palettes import Palette
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 _SCALE: Final = 2
-"""Pixels of a PNG for one of the drawing, as on a sharp screen."""
+"""Pixels of a PNG per pixel of the drawing, as on a high-resolution screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class RunAt:
 
 @dataclass(frozen=True, slots=True)
 class ChartStyle:
-    """How a picture of a chart is drawn.
+    """Style of a chart's picture.
 
     Attributes:
-        run_name: Of the selected run.
-        palette: In which colours.
-        family: The window's typeface, for a PNG; a reader of an SVG may not have it.
+        run_name: Name of the selected run.
+        palette: Colours of the picture.
+        family: Typeface of the window, for a PNG; the reader of an SVG may not have it.
     """
 
     run_name: str
@@ -50,20 +50,20 @@ class ChartStyle:
 
 
 class ChartSource(Protocol):
-    """The charts of the window."""
+    """Provides the charts of the window."""
 
     def state(self, key: str, width_px: int) -> ChartState: ...
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
-        """The text above it; None while there is no run."""
+        """Return the text above a chart; None while there is no run."""
         ...
 
 
 class ExportWriter:
-    """Writes files; raises `UserError` if one cannot be written, and leaves the old one."""
+    """Writes files; raises `UserError` if a file cannot be written, and keeps the old one."""
 
     def stem(self, run: RunSummary) -> str:
-        """A name for a file about a run, without its ending."""
+        """Return a file name for a run, without suffix."""
         return file_stem(run)
 
     def export(
@@ -74,7 +74,7 @@ class ExportWriter:
         between: tuple[float, float] | None,
         is_cancelled: Callable[[], bool],
     ) -> None:
-        """Write a run's data, as the file's ending says."""
+        """Write a run's data in the format of the file's suffix."""
         form = _format_of(output)
         with HubClient(at.hub) as client:
             RunExport(client, at.run, between=between, is_cancelled=is_cancelled).into_file(
@@ -88,11 +88,11 @@ class ExportWriter:
         *,
         is_cancelled: Callable[[], bool],
     ) -> None:
-        """Write the data of several runs into one file, as its ending says.
+        """Write the data of several runs into one file, in the format of its suffix.
 
         Args:
-            runs: With the run times that are wanted; None: all of it.
-            is_cancelled: Asked at each row.
+            runs: Runs with their range of run time; None: the whole run.
+            is_cancelled: Checked at each row.
         """
         form = _format_of(output)
         with ExitStack() as open_hubs:
@@ -111,16 +111,15 @@ class ExportWriter:
             RunsExport(named).into_file(output, form)
 
     def report(self, at: RunAt, output: Path) -> None:
-        """Write a run's report."""
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
     def draw(self, charts: ChartSource, key: str, style: ChartStyle, kind: str) -> str | QImage:
-        """A chart as it is shown now; main thread, in which alone text may be drawn.
+        """Draw a chart as displayed; main thread, because text may be drawn only there.
 
         Args:
-            style: How it is drawn.
-            kind: "svg", which gives that; else pixels.
+            style: Style of the picture.
+            kind: "svg" for SVG text; else pixels.
 
         Raises:
             UserError: There is no run.
@@ -136,7 +135,7 @@ class ExportWriter:
         )
 
     def write_picture(self, drawn: str | QImage, output: Path) -> None:
-        """Write what `draw` gave, pixels as a PNG; any thread: packing them takes a while."""
+        """Write the result of `draw`, pixels as PNG; any thread, as compression takes a while."""
         content = drawn.encode() if isinstance(drawn, str) else _png(drawn)
         with atomic_file(output) as file:
             file.write(content)

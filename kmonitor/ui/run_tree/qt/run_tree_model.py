@@ -1,4 +1,4 @@
-"""Hosts and their runs as a tree model; rows come, go and move, and are never reset."""
+"""Hosts and their runs as a tree model; rows are inserted, removed and moved, and never reset."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, Index
 
 
 class _HostNode:
-    """A host in the tree; `serial` names it in its children's indexes and is never used twice."""
+    """A host in the tree; `serial` identifies it in its children's indexes and is never reused."""
 
     def __init__(self, serial: int, row: HostRow) -> None:
         self.serial = serial
@@ -28,7 +28,7 @@ class RunTreeModel(QAbstractItemModel):
         self._serial = 0
 
     def show_rows(self, hosts: Sequence[HostRow]) -> None:
-        """Become these rows by the fewest inserts, removals and moves."""
+        """Replace the rows with the fewest inserts, removals and moves."""
         wanted = [host.key for host in hosts]
         for at in range(len(self._hosts) - 1, -1, -1):
             if self._hosts[at].row.key not in wanted:
@@ -40,7 +40,7 @@ class RunTreeModel(QAbstractItemModel):
             self._sync_runs(self._hosts[at], host.runs)
 
     def index_of(self, run: str) -> QModelIndex:
-        """Where a run is; invalid if it is not shown."""
+        """Return the index of a run; invalid if it is not shown."""
         for host in self._hosts:
             for at, row in enumerate(host.runs):
                 if row.run == run:
@@ -48,17 +48,17 @@ class RunTreeModel(QAbstractItemModel):
         return QModelIndex()
 
     def first_run(self) -> QModelIndex:
-        """The topmost run; invalid if there is none."""
+        """Return the index of the topmost run; invalid if there is none."""
         host = next((host for host in self._hosts if host.runs), None)
         return self.createIndex(0, 0, host.serial) if host is not None else QModelIndex()
 
     def host_at(self, index: Index) -> HostRow | None:
-        """The host of an index; None for a run."""
+        """Return the host of an index; None for a run."""
         row = index.data(ROW_ROLE)
         return row if isinstance(row, HostRow) else None
 
     def run_at(self, index: Index) -> str | None:
-        """Run id of an index; None for a host."""
+        """Return the run id of an index; None for a host."""
         row = index.data(ROW_ROLE)
         return row.run if isinstance(row, RunRow) else None
 

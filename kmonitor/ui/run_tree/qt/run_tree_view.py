@@ -46,7 +46,7 @@ class RunTreePanel(QFrame):
         folder_requested: The user wants to see the runs of a folder.
         connect_requested: The user wants to connect to a host.
         history_requested: The user wants to see all runs ever recorded.
-        host_menu_requested: With the address of a host and where on the screen its menu goes.
+        host_menu_requested: With the address of a host and the screen position for its menu.
     """
 
     run_chosen = Signal(str)
@@ -117,7 +117,7 @@ class RunTreePanel(QFrame):
         self._empty.setVisible(not hosts)
 
     def show_history_title(self, title: str) -> None:
-        """Say on its button what the history holds."""
+        """Set the text of the history button."""
         self._history.setText(title)
         self._history.setAccessibleName(title)
 

@@ -27,7 +27,7 @@ _WITHOUT_LETTERS: Final[dict[Spoken, str]] = {"zh_CN": "Chinese (Simplified)"}
 
 
 def language_titles() -> dict[str, str]:
-    """Each language by its own name, the same in every language, as far as it can be drawn."""
+    """Each language by its own name, the same in every language, if fonts can display it."""
     letters = {} if has_chinese_font() is not False else _WITHOUT_LETTERS
     return {**_TITLES, **letters}
 
@@ -35,16 +35,17 @@ def language_titles() -> dict[str, str]:
 class LanguageController(QObject):
     """Owns the choice of the language; main thread only.
 
-    One language is spoken as long as the window is open: texts are made with the widgets.
+    The language stays the same while the window is open: texts are set when widgets are created.
 
     Signals (main thread):
-        refused: What was chosen cannot be shown, and what to do about it; both in English.
+        refused: The chosen language cannot be displayed; with the reason and the remedy, both in
+            English.
     """
 
     refused = Signal(str, str)
 
     def __init__(self, app: QApplication, parent: QObject | None = None) -> None:
-        """English, until it is to `use_language` another."""
+        """The language is English until `use_language` is called."""
         super().__init__(parent)
         self._app = app
         self._language: LanguageName = "system"
@@ -55,7 +56,7 @@ class LanguageController(QObject):
 
     @property
     def language(self) -> LanguageName:
-        """The user's choice."""
+        """Language that the user chose."""
         return self._language
 
     @property
@@ -64,14 +65,14 @@ class LanguageController(QObject):
         return self._spoken
 
     def use_language(self, name: str) -> None:
-        """Put this in force, before the first widget is made; an unknown name is the system's."""
+        """Set the language before the first widget exists; an unknown name means the system's."""
         self._spoken = self.choose(name)
         if self._spoken != "en":
             self._load(self._spoken)
             use_translation(_translate, self._spoken.replace("_", "-"))
 
     def choose(self, name: str) -> Spoken:
-        """Remember what is to be spoken when the window is opened again; what that will be."""
+        """Store the language for the next start of the window; returns the one then used."""
         match name:
             case "en" | "zh_CN":
                 self._language = name
@@ -86,7 +87,7 @@ class LanguageController(QObject):
         return "en"
 
     def stop(self) -> None:
-        """Leave Qt as it was found."""
+        """Remove the translators from Qt."""
         for translator in self._translators:
             self._app.removeTranslator(translator)
             translator.deleteLater()

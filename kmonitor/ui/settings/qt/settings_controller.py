@@ -34,18 +34,18 @@ _POLL_MS = 1000
 
 
 class SettingsController(QObject):
-    """Opens the settings and applies what is chosen there; main thread only.
+    """Opens the settings and applies the user's choices; main thread only.
 
     Signals:
-        changed: Every panel has to be refreshed: sizes are written otherwise.
-        settings_changed: Something to be remembered changed.
+        changed: Every panel has to be refreshed, because the units of sizes changed.
+        settings_changed: A setting that the window remembers changed.
         theme_chosen: "system", "dark" or "light".
-        language_chosen: The language's name in the settings.
-        alerts_requested: The rules of alerts are wanted.
+        language_chosen: Name of the language in the settings.
+        alerts_requested: The dialog of alert rules should open.
         guide_requested: With the file name of a page.
 
     Attributes:
-        pace: How often charts are redrawn.
+        pace: Refresh rate of the charts.
     """
 
     changed = Signal()
@@ -64,7 +64,7 @@ class SettingsController(QObject):
         folders: Folders,
         settings: WindowSettings,
     ) -> None:
-        """Parent is the window; the saved settings are in force at once."""
+        """The window becomes the parent, and the saved settings are applied at once."""
         super().__init__(window)
         self._window = window
         self._workspace = workspace
@@ -85,14 +85,14 @@ class SettingsController(QObject):
         window.shortcut("settings").activated.connect(self.open)
 
     def attach(self, bridge: "HubBridge") -> None:
-        """The part that asks this machine's hub is loaded."""
+        """Use the loaded bridge to this machine's hub."""
         self._hub = HubSettingsStore(bridge.send_request)
         bridge.takers.append(self._hub.apply_reply)
         bridge.drained.connect(self.refresh)
         bridge.link_changed.connect(self._on_bridge_link_changed)
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """The settings with what is chosen now."""
+        """Return the settings with the current choices."""
         now_wall_s = self._workspace.now_wall_s()
         hosts = self._workspace.hosts.all()
         seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
@@ -118,7 +118,7 @@ class SettingsController(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what is in force, where the settings are open."""
+        """Update the settings window if it is open."""
         page = self._page
         if page is None or not page.isVisible():
             return
@@ -253,7 +253,7 @@ class SettingsController(QObject):
 
 
 def _is_tighter(wanted: float, before: float) -> bool:
-    """True if a bound, 0 for none, keeps less than the one before."""
+    """True if a bound, 0 for none, keeps less than the previous one."""
     return bool(wanted) and (not before or wanted < before)
 
 
@@ -261,8 +261,8 @@ class AppearanceController(QObject):
     """Binds the header's menu, the page before the first run, and the settings; main thread only.
 
     Signals:
-        settings_changed: Something to be remembered changed.
-        reopening_requested: The window is to be closed and opened again.
+        settings_changed: A setting that the window remembers changed.
+        reopening_requested: The window should be closed and opened again.
     """
 
     settings_changed = Signal()
@@ -276,7 +276,7 @@ class AppearanceController(QObject):
         preferences: SettingsController,
         guide: HelpController,
     ) -> None:
-        """Parent is the window, which shows the choices in force from now on."""
+        """The window becomes the parent, and shows the current choices from now on."""
         super().__init__(window)
         self._window = window
         self._theme = theme
@@ -294,7 +294,7 @@ class AppearanceController(QObject):
         self._show()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """The settings with what is chosen now."""
+        """Return the settings with the current choices."""
         return msgspec.structs.replace(
             base, theme=self._theme.choice, language=self._language.language
         )
@@ -308,7 +308,7 @@ class AppearanceController(QObject):
 
     @Slot(str)
     def choose_language(self, language: str) -> None:
-        """Speak this language, by its name in the settings, once the window is opened again."""
+        """Use this language, by its name in the settings, once the window is opened again."""
         next_spoken = self._language.choose(language)
         self._show()
         self.settings_changed.emit()

@@ -29,7 +29,7 @@ class SettingRow(QFrame):
     """Title and control in one line, texts below."""
 
     def __init__(self, controls: Sequence[QWidget], parent: QWidget | None = None) -> None:
-        """Without texts yet."""
+        """Create the row without texts."""
         super().__init__(parent)
         self._title = role_label("strong_small")
         self._explanation = role_label("sub")
@@ -51,16 +51,14 @@ class SettingRow(QFrame):
             column.addWidget(label)
 
     def call(self, title: str) -> None:
-        """Say what it is called."""
         self._title.setText(title)
 
     def explain(self, text: str) -> None:
-        """Say what it means now."""
         self._explanation.setText(text)
         self._explanation.setVisible(bool(text))
 
     def refuse(self, why: str) -> None:
-        """Say what is wrong with what was typed; empty: nothing is."""
+        """Show why the input is invalid; empty: it is valid."""
         self._why.setText(why)
         self._why.setVisible(bool(why))
 
@@ -70,10 +68,10 @@ class CardButton:
     """A button of a card.
 
     Attributes:
-        title: On it.
-        tooltip: What it does.
-        name: The same with what the card is about, for a screen reader.
-        act: Called when it is pressed.
+        title: Text on the button.
+        tooltip: Effect of the button.
+        name: The effect with the subject of the card, for a screen reader.
+        act: Called when the button is pressed.
     """
 
     title: str
@@ -123,7 +121,6 @@ class CardColumn(QVBoxLayout):
         self._cards: list[QWidget] = []
 
     def show_cards(self, cards: Iterable[QWidget]) -> None:
-        """Show these in the place of the present ones, which go."""
         for card in self._cards:
             self.removeWidget(card)
             card.hide()
@@ -134,14 +131,14 @@ class CardColumn(QVBoxLayout):
 
 
 class GeneralPage(QWidget):
-    """Theme, language, units and pace; each choice is in force at once.
+    """Theme, language, units and refresh rate; each choice applies at once.
 
     Signals (main thread):
         theme_chosen: "system", "dark" or "light".
-        language_chosen: The language's name in the settings.
+        language_chosen: Name of the language in the settings.
         units_chosen: "binary" or "decimal".
         pace_chosen: A `Pace`.
-        alerts_requested: The rules of alerts are wanted.
+        alerts_requested: The dialog of alert rules should open.
     """
 
     theme_chosen = Signal(str)
@@ -151,10 +148,10 @@ class GeneralPage(QWidget):
     alerts_requested = Signal()
 
     def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """With nothing chosen yet.
+        """Create the page with nothing chosen.
 
         Args:
-            languages: What each language is called in itself, by its name in the settings.
+            languages: Name of each language in that language, by its name in the settings.
         """
         super().__init__(parent)
         self._languages = dict(languages)
@@ -205,7 +202,7 @@ class GeneralPage(QWidget):
         )
 
     def show_choices(self, *, theme: str, language: str, units: str, pace: Pace) -> None:
-        """Show what is in force."""
+        """Show the current choices."""
         self._theme.choose(theme)
         self._language.choose(language)
         self._units.choose(units)
@@ -239,7 +236,7 @@ class HistoryPage(QWidget):
     """Bounds on the history of this machine's hub; each may be empty.
 
     Signals (main thread):
-        keep_requested: Days and bytes, 0 for no bound; both are sound.
+        keep_requested: Days and bytes, 0 for no bound; both are valid.
     """
 
     keep_requested = Signal(float, float)
@@ -285,7 +282,7 @@ class HistoryPage(QWidget):
         self._check()
 
     def show_keep(self, days: float, n_bytes: int) -> None:
-        """Show the bounds in force, unless others are being typed."""
+        """Show the bounds in force, unless the user is editing them."""
         self._in_force = (days, float(n_bytes))
         shown = (days_text(days), size_text(n_bytes))
         if shown != self._shown:
@@ -298,7 +295,7 @@ class HistoryPage(QWidget):
         self._fixed.setVisible(bool(state.fixed))
 
     def refuse(self, why: str) -> None:
-        """Show why the bounds could not be saved; empty: they were."""
+        """Show why the bounds could not be saved; empty: they were saved."""
         self._handed_on = None
         self._trouble.setText(why)
         self._trouble.setVisible(bool(why))
@@ -364,10 +361,10 @@ class HostsPage(QWidget):
     """The remembered hosts, in the order in which they were added.
 
     Signals (main thread):
-        retry_requested: Address of a host that is to be tried at once.
-        rename_requested: Address of one that is to be called otherwise.
-        removal_requested: Address of one that is to be forgotten.
-        connect_requested: Another host is to be added.
+        retry_requested: Address of a host to retry at once.
+        rename_requested: Address of a host to rename.
+        removal_requested: Address of a host to remove.
+        connect_requested: The dialog that connects to a host should open.
     """
 
     retry_requested = Signal(str)
@@ -397,7 +394,6 @@ class HostsPage(QWidget):
         self._make_rows()
 
     def show_lines(self, lines: Sequence[HostLine]) -> None:
-        """Show these hosts."""
         if tuple(lines) == self._lines:
             return
         self._lines = tuple(lines)
@@ -453,11 +449,11 @@ class HostsPage(QWidget):
 
 
 class KeysPage(QWidget):
-    """This device's key above, the keys that this machine's hub lets in below.
+    """This device's key above, the authorized keys of this machine's hub below.
 
     Signals (main thread):
-        own_key_requested: The own key is to be shown, and made if there is none.
-        revoke_requested: Key and name of a device that may connect no more.
+        own_key_requested: The own key should be shown, and created if there is none.
+        revoke_requested: Key and name of the device to revoke.
     """
 
     own_key_requested = Signal()
@@ -503,7 +499,7 @@ class KeysPage(QWidget):
         self._show_rows(self._keys_state.rows if self._keys_state is not None else ())
 
     def show_own(self, key: str, why_not: str = "") -> None:
-        """Show the own key, or why there is none."""
+        """Show the own key, or the reason why there is none."""
         self._own.setText(key)
         self._own.setVisible(bool(key))
         self._copy.setVisible(bool(key))
@@ -512,7 +508,7 @@ class KeysPage(QWidget):
         self._why.setVisible(bool(why_not))
 
     def show_state(self, state: HubKeysState) -> None:
-        """Show who may connect."""
+        """Show the keys that may connect."""
         if state == self._keys_state:
             return
         self._keys_state = state

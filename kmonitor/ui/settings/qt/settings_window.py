@@ -1,4 +1,4 @@
-"""The settings: a list of pages at the left, the chosen one beside it."""
+"""The settings window: a list of pages at the left, the selected page beside it."""
 
 from collections.abc import Mapping
 
@@ -30,11 +30,11 @@ _LIST_PX = 150
 
 
 class SettingsWindow(QDialog):
-    """Not modal; every change is in force at once.
+    """Settings window; not modal, and every change applies at once.
 
     Signals (main thread):
-        page_shown: Another page is shown.
-        guide_requested: The guide's page about settings is wanted.
+        page_shown: Another page was selected.
+        guide_requested: The guide's page about settings should open.
 
     Attributes:
         general, history, hosts, keys: The pages.
@@ -44,7 +44,7 @@ class SettingsWindow(QDialog):
     guide_requested = Signal()
 
     def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """On its first page.
+        """Create the window on its first page.
 
         Args:
             languages: See `GeneralPage`.
@@ -88,18 +88,18 @@ class SettingsWindow(QDialog):
 
     @property
     def page(self) -> int:
-        """Which page is shown, from 0."""
+        """Index of the current page, from 0."""
         return self._list.currentRow()
 
     def show_page(self, at: int) -> None:
-        """Show this page, from 0."""
+        """Show the page with this index, from 0."""
         self._list.setCurrentRow(at)
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave Return to the field that has the focus, which may have opened a question.
+        """Leave Return to the focused field, which may have opened a question.
 
-        A dialog presses the default button of anything below it, and a question's is no.
+        A dialog presses the default button of any child, and a question's default is no.
         """
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)

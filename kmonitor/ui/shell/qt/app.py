@@ -1,6 +1,6 @@
-"""Composition root of the window: makes every part and passes each what it needs.
+"""Composition root of the window: creates every part and passes its collaborators.
 
-The hub's client and the charts are imported after the first paint, which they would hold up.
+The hub's client and the charts are imported after the first paint, which they would delay.
 """
 
 import gc
@@ -51,21 +51,22 @@ _log = logging.getLogger(__name__)
 
 
 class KmonitorApp(QObject):
-    """Owns all parts of one window; made on the main thread.
+    """Owns all parts of one window; created on the main thread.
 
     Signals:
-        _failed: A part failed; from any thread, queued to the main one.
+        _failed: A part failed; from any thread, queued to the main thread.
 
     Attributes:
         window: The window.
-        workspace: What it knows.
-        charts_controller: Its charts, None until they are loaded.
+        workspace: State of the window.
+        charts_controller: Controller of the charts, None until they are loaded.
         status: Exit status so far.
-        has_left: It is to end, or has ended; it may be so before it runs.
-        opens_again: Another is to be opened then, as after a change of the language.
-        failure: Why there is no screenshot, where one was requested.
+        has_left: True once the window should end, possibly before it runs.
+        opens_again: True if a new window should open then, for example after a change of the
+            language.
+        failure: Reason why a requested screenshot is missing.
         shell_s: Seconds from construction until the window was shown.
-        charts_s: Seconds from construction until the charts were there; 0 before.
+        charts_s: Seconds from construction until the charts were loaded; 0 before.
     """
 
     has_left = False
@@ -120,7 +121,7 @@ class KmonitorApp(QObject):
         self._theme.choose(self._options.theme or self._settings.theme)
 
     def start(self) -> None:
-        """Show the window, then bring hub and charts."""
+        """Show the window, then load the hub's client and the charts."""
         self._place_window()
         self.window.show()
         self.window.leave_focus_alone()
@@ -144,7 +145,7 @@ class KmonitorApp(QObject):
             self._screenshot_timer.start()
 
     def stop(self) -> None:
-        """Remember the settings, end all threads; the hub and the trainings go on."""
+        """Save the settings and stop all threads; the hub and the trainings continue."""
         self._save_settings()
         self.controller.stop()
         self._alerts.stop()
@@ -167,7 +168,7 @@ class KmonitorApp(QObject):
         self._qt.quit()  # unheard before the loop runs
 
     def interrupt(self) -> None:
-        """Leave because of SIGINT; a second one ends the process at once."""
+        """Leave on SIGINT; a second SIGINT ends the process at once."""
         # Python's handler runs within 0.1 s: the timers call Python that often.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.status = INTERRUPTED
@@ -334,10 +335,10 @@ _ROUNDS_PER_FULL = 30
 
 
 class GarbageTimer(QObject):
-    """Collects from a timer of the main thread while automatic collection is off.
+    """Collects garbage from a timer of the main thread while automatic collection is off.
 
-    A collection on another thread that meets a dropped plot ends the process: Qt objects must be
-    deleted where they live.
+    A collection on another thread that finds a dropped plot ends the process: Qt objects must be
+    deleted on the thread where they live.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -350,7 +351,7 @@ class GarbageTimer(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Leave collection to Python again."""
+        """Re-enable automatic garbage collection."""
         self._timer.stop()
         gc.enable()
 

@@ -1,4 +1,4 @@
-"""The app's log file, and the last line of defence: nothing dies silently."""
+"""The app's log file and exception hooks, so that no failure is silent."""
 
 import logging
 import sys
@@ -27,18 +27,18 @@ _LEVELS = {
 
 
 class AppLog:
-    """Writes `<state>/logs/app.log`; `close` puts everything back as it was.
+    """Writes `<state>/logs/app.log`; `close` restores the previous hooks.
 
     Attributes:
-        crashes: What windows before this one left behind, newest first.
+        crashes: Crash reports of earlier windows, newest first.
     """
 
     def __init__(self, folder: Path, on_failure: Callable[[str], None]) -> None:
         """Start logging.
 
         Args:
-            folder: Where logs are kept.
-            on_failure: Called on the thread that failed with one line for the user.
+            folder: Folder of the logs.
+            on_failure: Called on the failed thread with one line for the user.
         """
         self._on_failure = on_failure
         self._handler: logging.Handler | None = None
@@ -51,7 +51,7 @@ class AppLog:
         qInstallMessageHandler(_log_qt_message)
 
     def close(self) -> None:
-        """Stop logging and give the hooks back."""
+        """Stop logging and restore the hooks."""
         sys.excepthook, threading.excepthook = self._hooks
         qInstallMessageHandler(None)
         for handler in (self._report_handler, self._handler):

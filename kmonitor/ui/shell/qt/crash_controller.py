@@ -1,4 +1,4 @@
-"""Offers what a crash of an earlier start left behind: to be read, copied, saved, discarded."""
+"""Offers crash reports of an earlier start: to read, copy, save or discard."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from kmonitor_agent.wire.local.folders import expand_user
 
 
 class CrashController(QObject):
-    """Main thread only."""
+    """Binds the bar and the window about crash reports; main thread only."""
 
     def __init__(self, window: MainWindow, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,7 +28,7 @@ class CrashController(QObject):
         bar.discard_requested.connect(self._on_discard_requested)
 
     def offer(self, crashes: Sequence[CrashReport]) -> None:
-        """Offer these reports, newest first; nothing where there are none."""
+        """Offer these reports, newest first; shows nothing if there are none."""
         if not crashes:
             return
         self._crashes = list(crashes)

@@ -19,17 +19,17 @@ from kmonitor.ui.shell.crash_reports import CrashNotice
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 
 _NARROW_BELOW = 520
-"""Below this width, pixels, the buttons are below the text."""
+"""Width below which the buttons move below the text, pixels."""
 
 
 class CrashNoticeBar(QFrame):
     """One line above the charts; hidden until there is something to offer.
 
     Signals (main thread):
-        show_requested: The report is to be read.
-        discard_requested: All reports are to be deleted.
-        later_requested: It is to be offered at the next start again.
-        toggled: It came or went.
+        show_requested: The report should open.
+        discard_requested: All reports should be deleted.
+        later_requested: The report should be offered again at the next start.
+        toggled: The bar appeared or disappeared.
     """
 
     show_requested = Signal()
@@ -65,7 +65,7 @@ class CrashNoticeBar(QFrame):
             button.setToolTip(tip)
 
     def show_notice(self, notice: CrashNotice | None) -> None:
-        """Offer this; None: nothing any more."""
+        """Show this notice; None hides the bar."""
         if notice is not None:
             self._title.setText(notice.title)
             self._text.setText(notice.text)
@@ -115,22 +115,22 @@ class CrashNoticeBar(QFrame):
 
 
 class CrashReportWindow(QDialog):
-    """The report to be read, with what can be done with it; not modal.
+    """Window with a crash report and actions on it; not modal.
 
     Signals (main thread):
-        save_requested: It is to be written to a file of the user's.
-        discard_requested: All reports are to be deleted.
+        save_requested: The report should be saved to a file that the user chooses.
+        discard_requested: All reports should be deleted.
     """
 
     save_requested = Signal()
     discard_requested = Signal()
 
     def __init__(self, notice: CrashNotice, text: str, parent: QWidget | None = None) -> None:
-        """Not shown yet.
+        """Create the window without showing it.
 
         Args:
             notice: Texts above the report.
-            text: The report, in English as it was kept.
+            text: Text of the report, in English as stored.
         """
         super().__init__(parent)
         self.resize(760, 560)
@@ -161,7 +161,7 @@ class CrashReportWindow(QDialog):
             button.setToolTip(tip)
 
     def show_outcome(self, text: str) -> None:
-        """Say what came of it."""
+        """Show the result of an action."""
         self._outcome.setText(text)
 
     def _build(self) -> None:

@@ -1,4 +1,4 @@
-"""Page before the first run: how to begin, and the first choices of theme and language."""
+"""Page before the first run: first steps, and choices of theme and language."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ _TEXT_WIDTH = 480
 
 
 class FirstStartPanel(QFrame):
-    """Says what is awaited and what to add to a script.
+    """Shows what kmonitor waits for, and the lines to add to a script.
 
     Signals (main thread):
         demo_requested: The user wants to see a demo training.
@@ -136,13 +136,13 @@ class FirstStartPanel(QFrame):
 
 
 class FirstChoices(QWidget):
-    """One quiet line at the page's foot; the settings offer the same choices later.
+    """One line at the foot of the page; the settings offer the same choices later.
 
     Signals (main thread):
         theme_chosen: "system", "dark" or "light".
-        language_chosen: The language's name in the settings.
-        guide_requested: The guide's page for newcomers is wanted.
-        keyboard_requested: The page of keys is.
+        language_chosen: Name of the language in the settings.
+        guide_requested: The guide's page for newcomers should open.
+        keyboard_requested: The page of keys should open.
     """
 
     theme_chosen = Signal(str)
@@ -183,14 +183,14 @@ class FirstChoices(QWidget):
             button.setAccessibleName(button.text())
 
     def show_theme(self, theme: str) -> None:
-        """Show which theme is in force."""
         self._theme.choose(theme)
 
     def show_languages(self, languages: Mapping[str, str], chosen: str) -> None:
-        """Offer these languages besides the system's.
+        """Set the languages to choose from, besides the system's.
 
         Args:
-            languages: What each is called in itself, by its name in the settings; may be empty.
+            languages: Name of each language in that language, by its name in the settings; may be
+                empty.
         """
         if not languages:
             return

@@ -26,7 +26,7 @@ from kmonitor.ui.widgets.labels import ElidedLabel
 
 _CHIP_GAP = 8
 _NARROW_BELOW = 960
-"""Below this width, pixels, the title gets the room of the brand and the live button's text."""
+"""Width below which the title takes the space of the brand and the live button's text, pixels."""
 
 _LIVE_WIDTH = 82
 _TITLE_GAP = 16
@@ -44,10 +44,10 @@ _MODEL_FILE = "model_file"
 
 
 class Chip(QFrame):
-    """A fact of few words in a rounded box: shows one `ChipState`.
+    """A short text in a rounded box: shows one `ChipState`.
 
     Signals:
-        clicked: With the chip's key, where a click opens something.
+        clicked: With the chip's key, if a click opens something.
     """
 
     clicked = Signal(str)
@@ -83,12 +83,12 @@ class Chip(QFrame):
         self._draw_icon()
 
     def set_brief(self, *, is_brief: bool) -> None:
-        """Show the brief text or the whole one; the accessible name stays whole."""
+        """Show the brief or the full text; the accessible name stays the full text."""
         if self._chip_state is not None:
             self._text.setText(self._chip_state.brief if is_brief else self._chip_state.text)
 
     def width_of(self, *, is_brief: bool) -> int:
-        """Width with that text, pixels."""
+        """Return the width with the brief or full text, pixels."""
         if self._chip_state is None:
             return 0
         text = self._chip_state.brief if is_brief else self._chip_state.text
@@ -125,10 +125,10 @@ class Chip(QFrame):
 
 
 class ChipRow(QWidget):
-    """Chips from left to right, each at its own width; the least important give way.
+    """Chips from left to right, each at its own width; the least important ones are hidden first.
 
     Signals:
-        chip_clicked: With the key of a chip that opens something.
+        chip_clicked: With the key of a chip whose click opens something.
     """
 
     chip_clicked = Signal(str)
@@ -141,7 +141,7 @@ class ChipRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_chips(self, states: Sequence[ChipState]) -> None:
-        """Show these; a chip with the same key stays the same widget."""
+        """Set the chips; a chip with the same key keeps its widget."""
         states = tuple(states)
         if states == self._chip_states:
             return
@@ -159,7 +159,7 @@ class ChipRow(QWidget):
         self._lay_out_chips()
 
     def width_within(self, room: int) -> int:
-        """Width of the chips that would be shown in this room, pixels."""
+        """Return the width of the chips that fit into `room`, pixels."""
         fitting = self._fitting(room).items()
         widths = (
             self._chips[key].width_of(is_brief=is_brief) + _CHIP_GAP for key, is_brief in fitting
@@ -196,7 +196,7 @@ class ChipRow(QWidget):
                 left += size.width() + _CHIP_GAP
 
     def _fitting(self, room: int) -> dict[str, bool]:
-        """Keys of those that fit, with True for a brief text."""
+        """Keys of the chips that fit, with True for a brief text."""
         fitting: dict[str, bool] = {}
         for state in sorted(self._chip_states, key=_rank):
             for is_brief in (False, True) if state.brief else (False,):
@@ -220,17 +220,17 @@ class HeaderPanel(QFrame):
         live_toggled: True: the charts follow the newest data.
         theme_chosen: "system", "dark" or "light".
         language_chosen: "system", or the name of a language.
-        help_requested: The guide is wanted.
-        audit_requested: The list of what was done is wanted.
-        alerts_requested: The rules of alerts are wanted.
-        export_requested: The selected run's data are wanted as a file.
-        report_requested: Its report is.
-        settings_requested: The settings are wanted.
-        export_all_requested: The data of all runs that are drawn are wanted as one file.
-        add_chart_requested: The list of charts that can be added is wanted.
-        map_requested: The memory map of the selected run is.
-        model_file_requested: A model file is to be opened.
-        state_opened: The end of the selected run is to be explained.
+        help_requested: The guide should open.
+        audit_requested: The audit list should open.
+        alerts_requested: The dialog of alert rules should open.
+        export_requested: The selected run's data should be exported to a file.
+        report_requested: The selected run's report should be written.
+        settings_requested: The settings should open.
+        export_all_requested: The data of all displayed runs should be exported to one file.
+        add_chart_requested: The list of charts that can be added should open.
+        map_requested: The memory map of the selected run should open.
+        model_file_requested: The user wants to choose a model file.
+        state_opened: The end of the selected run should be explained.
     """
 
     x_axis_chosen = Signal(str)
@@ -292,7 +292,7 @@ class HeaderPanel(QFrame):
         self.show_live(is_live=self._is_live)
 
     def set_left_width(self, width_px: int) -> None:
-        """Let the title begin at the charts' left edge."""
+        """Align the title with the charts' left edge."""
         self._left_px = width_px
         self._fit()
 
@@ -306,22 +306,21 @@ class HeaderPanel(QFrame):
         self._show_parts()
 
     def show_other_page(self, *, is_other_page: bool, has_charts: bool = True) -> None:
-        """Say nothing of the selected run while a page is shown that is not about it.
+        """Hide the parts about the selected run while another page is shown.
 
         Args:
-            is_other_page: Such a page is shown.
-            has_charts: The selected run has charts, to be followed and counted.
+            is_other_page: True if a page is shown that is not about the selected run.
+            has_charts: True if the selected run has charts, which need the axis switch and the
+                live button.
         """
         self._is_other_page = is_other_page
         self._has_charts = has_charts
         self._show_parts()
 
     def show_axis(self, kind: str) -> None:
-        """Set the axis switch."""
         self._axis.choose(kind)
 
     def show_live(self, *, is_live: bool) -> None:
-        """Set the live button."""
         self._is_live = is_live
         text = self._live_text()
         self._live.setProperty("kind", "" if is_live else "held")
@@ -339,12 +338,10 @@ class HeaderPanel(QFrame):
         self._draw_icons()
 
     def show_theme(self, theme: str) -> None:
-        """Set the theme button."""
         self._theme = theme
         self._draw_icons()
 
     def show_language(self, language: str) -> None:
-        """Set which language is marked as chosen."""
         self._language = language
 
     @override
@@ -353,7 +350,7 @@ class HeaderPanel(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """Where there is little width, leave it to the run: its title begins beside the mark."""
+        """In a narrow header, use the space of the brand's name for the title."""
         is_narrow = self.width() < _NARROW_BELOW
         mark = SIZES.padding + self._mark.sizeHint().width() + _TITLE_GAP
         self._brand.setFixedWidth(mark if is_narrow else self._left_px)
@@ -364,7 +361,7 @@ class HeaderPanel(QFrame):
             self._live_text()
 
     def _live_text(self) -> str:
-        """Set the live button's text where there is room; returns it in any case."""
+        """Set the live button's text if there is room; returns the text in any case."""
         text = self.tr("Live") if self._is_live else self.tr("Frozen")
         self._live.setText("" if self._is_narrow else text)
         return text
@@ -502,7 +499,7 @@ class HeaderPanel(QFrame):
 
 
 class _TitleAndChips(QWidget):
-    """Gives the title the room that the chips leave, and always its share of it."""
+    """Gives the title the space that the chips leave, and always a minimum share."""
 
     def __init__(self, title: ElidedLabel, subtitle: ElidedLabel, chips: ChipRow) -> None:
         super().__init__()
@@ -517,7 +514,6 @@ class _TitleAndChips(QWidget):
             column.addWidget(label)
 
     def lay_out(self) -> None:
-        """Share out the width."""
         width = max(0, self.width() - _TITLE_GAP)
         # A share that does not follow the text, so that chips rest while numbers change.
         share = int(width * _TITLE_SHARE)

@@ -1,4 +1,4 @@
-"""Programs started from the window: another window on a folder with runs, and the demo."""
+"""Programs started from the window: another window for a folder with runs, and the demo."""
 
 import importlib.util
 import logging
@@ -22,14 +22,14 @@ _JOIN_S = 5.0
 
 
 class FolderOpener(QObject):
-    """Lets the user choose a folder, and opens a window on its runs.
+    """Lets the user choose a folder, and opens a window for its runs.
 
-    Reads the folder on the thread `kmonitor-folder-look`: a network may take its time.
+    Reads the folder on the thread `kmonitor-folder-look`: a network may be slow.
 
     Signals (from that thread, so connect to methods of QObjects only):
-        found: There are runs in this folder.
-        refused: It cannot be shown, with what to do.
-        opened: A window was started on this folder; main thread.
+        found: The folder has runs.
+        refused: The folder cannot be shown; with the remedy.
+        opened: A window was started for this folder; main thread.
     """
 
     found = Signal(str)
@@ -48,14 +48,13 @@ class FolderOpener(QObject):
 
     @Slot()
     def choose_folder(self) -> None:
-        """Let the user choose a folder."""
         dialog = _FolderDialog(self._window)
         dialog.fileSelected.connect(self.open_if_runs)
         dialog.open()
 
     @Slot(str)
     def open_if_runs(self, folder: str) -> None:
-        """Look whether there are runs in a folder, and open it."""
+        """Open a window for a folder if it has runs."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._thread = threading.Thread(
@@ -64,7 +63,7 @@ class FolderOpener(QObject):
         self._thread.start()
 
     def stop(self) -> None:
-        """Wait for the thread; a folder that does not answer is left alone."""
+        """Wait for the thread; a folder that does not respond is abandoned."""
         if self._thread is not None:
             self._thread.join(_JOIN_S)
 
@@ -112,7 +111,7 @@ _DEMO_STARTS_MS = 90_000
 
 
 class DemoLauncher(QObject):
-    """Starts the demo at most once at a time; the demo outlives the window.
+    """Starts at most one demo at a time; the demo outlives the window.
 
     Signals (main thread):
         changed: `is_starting` or `error` changed.
@@ -131,17 +130,17 @@ class DemoLauncher(QObject):
 
     @property
     def error(self) -> str:
-        """Why it could not be started, in the language in force; empty: it could."""
+        """Reason why the demo could not be started, in the language in force; empty: it could."""
         return self._why() if self._why is not None else ""
 
     @property
     def is_starting(self) -> bool:
-        """True while the demo was started and no run is there yet."""
+        """True after the demo was started until its run appears."""
         return self._timer.isActive()
 
     @Slot()
     def start(self) -> None:
-        """Start it, or say in `error` why that cannot be."""
+        """Start the demo, or set `error` to the reason why it cannot start."""
         self._why = self._missing()
         if self._why is None:
             process = QProcess()
@@ -160,7 +159,7 @@ class DemoLauncher(QObject):
         self.changed.emit()
 
     def mark_running(self) -> None:
-        """A run is there."""
+        """Record that the demo's run has appeared."""
         if self._timer.isActive():
             self._timer.stop()
             self.changed.emit()
@@ -204,8 +203,8 @@ def _missing_packages() -> list[str]:
 def start_detached(process: QProcess) -> bool:
     """Start a program that outlives the window; True if it started.
 
-    PySide6 returns a bool, or a bool and the process id, depending on its version; its types say
-    the latter.
+    PySide6 returns a bool, or a bool and the process id, depending on its version; its type stubs
+    declare the latter.
     """
     started = cast("bool | tuple[bool, int]", process.startDetached())
     return started[0] if isinstance(started, tuple) else started

@@ -12,7 +12,7 @@ _TOLERATED: Final = 100
 
 
 class BrokenQt(UserError):
-    """This PySide6 with this Python would abort within seconds of painting a chart."""
+    """The installed PySide6 and Python would abort within seconds of painting a chart."""
 
     def __init__(self, pyside_version: str) -> None:
         super().__init__(
@@ -23,12 +23,12 @@ class BrokenQt(UserError):
 
 
 def settle_platform(*, offscreen: bool) -> None:
-    """Take an empty `QT_QPA_PLATFORM` for what it is, none; call before a QApplication is made.
+    """Treat an empty `QT_QPA_PLATFORM` as unset; call before a QApplication is created.
 
-    Qt looks for a plugin of that name, finds none and aborts.
+    Qt would search for a plugin with an empty name, find none and abort.
 
     Args:
-        offscreen: Draw into memory, unless a platform is named.
+        offscreen: Draw into memory, unless a platform is set.
     """
     if not os.environ.get("QT_QPA_PLATFORM"):
         os.environ.pop("QT_QPA_PLATFORM", None)
@@ -40,7 +40,7 @@ def require_sound_qt() -> None:
     """Check the installed PySide6; call before anything is painted.
 
     Raises:
-        BrokenQt: It drops references (6.12.0 on Python 3.10 and 3.11 does).
+        BrokenQt: PySide6 drops references (6.12.0 on Python 3.10 and 3.11 does).
     """
     import PySide6  # noqa: PLC0415 - the check itself must be importable first
     from PySide6.QtCore import QRectF  # noqa: PLC0415
@@ -53,12 +53,12 @@ def require_sound_qt() -> None:
 def lowers_none_count(void_call: Callable[[], object]) -> bool:
     """True if calling this lowers the reference count of None.
 
-    Always False from Python 3.12 on, where None is immortal and the fault harmless.
+    Always False from Python 3.12 on, where None is immortal and the defect is harmless.
 
     Args:
         void_call: A call into Qt that returns nothing.
 
-    Source: PySide6 6.12.0 on Python 3.11 lost one reference a call, 12 processes of 12 aborted.
+    Source: PySide6 6.12.0 on Python 3.11 lost one reference per call, 12 of 12 processes aborted.
     """
     before = sys.getrefcount(None)
     for _ in range(_CALLS):

@@ -1,4 +1,4 @@
-"""Keys that nothing else took: from part to part of the window, and to runs and charts."""
+"""Keys that no control handled: they move between parts of the window, runs and charts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -16,10 +16,10 @@ _OF_RUNS: Final = {Qt.Key.Key_Up.value: -1, Qt.Key.Key_Down.value: 1}
 
 
 class RegionKeys(QObject):
-    """Main thread only.
+    """Handles keys that no control handled; main thread only.
 
     Signals:
-        run_stepped: By how many runs up (below 0) or down.
+        run_stepped: Number of runs to move up (below 0) or down.
     """
 
     run_stepped = Signal(int)
@@ -33,14 +33,14 @@ class RegionKeys(QObject):
         window.shortcut("previous_region").activated.connect(self._on_previous_activated)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
+        """Use the loaded charts."""
         self._charts_controller = controller
 
     def step(self, by: int) -> None:
-        """Give the focus to the next part of the window that can take it; below 0: the one before.
+        """Move the focus to the next or previous part of the window that can take it.
 
         Args:
-            by: 1 or -1.
+            by: 1: next; -1: previous.
         """
         regions = [region for region in self._window.regions() if _first_in(region) is not None]
         if not regions:
@@ -68,7 +68,7 @@ class RegionKeys(QObject):
 
 
 def _region_index(widget: QWidget | None, regions: Sequence[QWidget]) -> int | None:
-    """In which of these a widget is; None: in none."""
+    """Index of the region that contains a widget; None: none does."""
     if widget is None:
         return None
     inside = (at for at, each in enumerate(regions) if each is widget or each.isAncestorOf(widget))
@@ -76,7 +76,7 @@ def _region_index(widget: QWidget | None, regions: Sequence[QWidget]) -> int | N
 
 
 def _first_in(region: QWidget) -> QWidget | None:
-    """The first control of a part that the Tab key would reach; None where there is none."""
+    """First control of a region that the Tab key would reach; None if there is none."""
     if not region.isVisible():
         return None
     widget = region.nextInFocusChain()

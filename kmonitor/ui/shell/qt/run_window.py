@@ -1,4 +1,4 @@
-"""Entry point of the window: the QApplication, its run until it is closed, its exit status."""
+"""Entry point of the window: the QApplication, its event loop, its exit status."""
 
 import os
 import signal
@@ -20,19 +20,19 @@ from kmonitor_agent.wire.local.folders import Folders
 def run_window(folders: Folders, options: WindowOptions) -> int:
     """Open the window and return when it is closed.
 
-    Call from the main thread, before any other QApplication. When a screenshot is wanted and
-    there is no display, `QT_QPA_PLATFORM=offscreen` is set here.
+    Call from the main thread, before any other QApplication. If a screenshot is requested and
+    there is no display, this sets `QT_QPA_PLATFORM=offscreen`.
 
     Args:
-        folders: Which set-up: its hub is followed, and started when none answers.
-        options: How it is opened.
+        folders: Folders of the hub to follow, which is started if none answers.
+        options: Options of the window.
 
     Returns:
         0; 130 after SIGINT.
 
     Raises:
         BrokenQt: This PySide6 would crash.
-        NoScreenshot: A screenshot was wanted, and is not there or shows no data.
+        NoScreenshot: A screenshot was requested, and is missing or shows no data.
     """
     settle_platform(offscreen=options.screenshot is not None and not _has_display())
     require_sound_qt()
@@ -70,7 +70,7 @@ def _has_display() -> bool:
 
 
 def make_qt_application() -> QApplication:
-    """The one QApplication, with our name, typeface, icon and style."""
+    """Create the only QApplication, with the product's name, typeface, icon and style."""
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         qt = existing

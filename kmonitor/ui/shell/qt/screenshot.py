@@ -1,4 +1,4 @@
-"""Draws the window into a file once there is something to see."""
+"""Draws the window into a file once its data are shown."""
 
 import time
 from collections.abc import Callable
@@ -16,10 +16,10 @@ _POLL_MS: Final = 100
 
 
 class ScreenshotTimer(QObject):
-    """Waits until the window has settled, or for 20 s; main thread only.
+    """Waits until the window's data are stable, or for 20 s; main thread only.
 
     Signals:
-        due: It is time.
+        due: The screenshot should be taken now.
     """
 
     due = Signal()
@@ -34,16 +34,16 @@ class ScreenshotTimer(QObject):
 
     @property
     def has_settled(self) -> bool:
-        """True if there was something to see."""
+        """True if the window had data to show."""
         return self._settled_s is not None
 
     def start(self) -> None:
-        """Begin to wait."""
+        """Start waiting."""
         self._started_s = time.monotonic()
         self._timer.start()
 
     def stop(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         self._timer.stop()
 
     @Slot()
@@ -58,14 +58,14 @@ class ScreenshotTimer(QObject):
 
 
 class NoScreenshot(UserError):
-    """A screenshot was requested, and is not there or shows no data."""
+    """A screenshot was requested, and is missing or shows no data."""
 
 
 def save_screenshot(widget: QWidget, path: Path) -> None:
     """Draw a widget into a PNG file.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     buffer = QBuffer()
     buffer.open(QBuffer.OpenModeFlag.WriteOnly)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _ROOM_FOR_ALL = 720
 _SMALLEST = QSize(1000, 640)
-"""Below this the charts say nothing; a smaller screen is filled."""
+"""Minimum size, below which charts are unreadable; on a smaller screen, the window fills it."""
 _CHART_KEYS = (
     *(Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right),
     *(Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus, Qt.Key.Key_0),
@@ -52,11 +52,11 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class MainWindow(QMainWindow):
-    """Lays the panels out and gives way when there is little room; holds no logic.
+    """Arranges the panels and adapts them to small windows; has no logic.
 
     Signals (main thread):
         closed: The window was closed.
-        visibility_changed: It was shown, hidden, minimised or restored.
+        visibility_changed: The window was shown, hidden, minimised or restored.
         key_left_over: A key without modifiers that no control took, while the charts are shown.
 
     Attributes:
@@ -64,8 +64,8 @@ class MainWindow(QMainWindow):
         crash_notice: The bar that offers a crash report.
         event_log: The log's page in `records`.
         charts: All chart cards.
-        cards: Those of the four metrics, also while they are not shown.
-        panel_sizes: What the panels around the charts take.
+        cards: Cards of the four metrics, also while they are hidden.
+        panel_sizes: Sizes of the panels around the charts.
     """
 
     closed = Signal()
@@ -108,11 +108,11 @@ class MainWindow(QMainWindow):
         self.panel_sizes.changed.connect(self._fit_to_size)
 
     def show_charts(self, *, is_first_start: bool, has_hosts: bool = False) -> None:
-        """Show either the charts and all panels, or the page before the first run.
+        """Show either the charts with all panels, or the page before the first run.
 
         Args:
-            is_first_start: There is no run yet.
-            has_hosts: The tree has hosts to show even so.
+            is_first_start: True if there is no run yet.
+            has_hosts: True if the tree has hosts to show even without runs.
         """
         has_runs = not is_first_start
         if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
@@ -126,11 +126,11 @@ class MainWindow(QMainWindow):
         self._fit_to_size()
 
     def hold_study(self, page: QWidget) -> None:
-        """Hold a page that can replace the charts."""
+        """Add a page that can replace the charts."""
         self._centre.addWidget(page)
 
     def show_study(self, page: QWidget | None) -> None:
-        """Show a study's page, which needs the room of actions and records; None: the charts."""
+        """Show a study's page, which also covers actions and records; None: the charts."""
         if self._study is page or self._has_runs is not True:
             return
         self._study = page
@@ -141,10 +141,10 @@ class MainWindow(QMainWindow):
         self._fit_to_size()
 
     def place(self, saved: QRect | None) -> None:
-        """Take the place it was left at, or the usual size, as far as the screen reaches.
+        """Restore the saved position and size, or the default, limited to the screen.
 
         Args:
-            saved: Where it was left, without its frame; None at the first start.
+            saved: Saved geometry without the frame; None at the first start.
         """
         screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
         room = next((r for r in screens if saved is not None and r.intersects(saved)), None)
@@ -160,28 +160,28 @@ class MainWindow(QMainWindow):
         self.setGeometry(left, top, size.width(), size.height())
 
     def leave_focus_alone(self) -> None:
-        """Let no control begin with the focus ring."""
+        """Focus the central area, so that no control shows the focus ring."""
         self._central.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def shortcut(self, name: str) -> QShortcut:
-        """A key that counts everywhere in the window, by its name in the table of keys."""
+        """Return a shortcut for the whole window, by its name in the table of keys."""
         return add_shortcut(name, self)
 
     def charts_shortcut(self, name: str) -> QShortcut:
-        """A key of the charts and the panels around them; silent on another page."""
+        """Return a shortcut for the charts and the panels around them; inactive on other pages."""
         return add_shortcut(name, self._charts_page)
 
     def add_page(self, page: QWidget) -> None:
-        """Hold a page that can be shown in the place of charts and side panels."""
+        """Add a page that can replace charts and side panels."""
         self._pages.addWidget(page)
 
     def show_page(self, page: QWidget | None) -> None:
-        """Show one of the pages; None: the charts again."""
+        """Show one of the pages; None: the charts."""
         self._pages.setCurrentWidget(self._charts_page if page is None else page)
         self._show_other_page()
 
     def regions(self) -> tuple[QWidget, ...]:
-        """The parts of the window from left to right and top to bottom, as the eye reads them."""
+        """Parts of the window in reading order: from left to right and top to bottom."""
         if self._pages.currentWidget() is not self._charts_page:
             return (self.header, self._pages)
         notices = (self.crash_notice, self.banner)

@@ -1,4 +1,4 @@
-"""Binds the window's panels to the workspace, and remembers how the user laid them out."""
+"""Binds the window's panels to the workspace, and saves the user's layout."""
 
 import time
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ _TICK_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class WindowParts:
-    """Parts that the controller binds; made and owned by the app."""
+    """Parts that the controller binds; created and owned by the app."""
 
     window: MainWindow
     workspace: Workspace
@@ -58,11 +58,11 @@ class WindowParts:
 
 
 class WindowController(QObject):
-    """Refreshes dirty panels from one timer; main thread only.
+    """Refreshes changed panels from one timer; main thread only.
 
     Signals:
-        retry_requested: The user wants the hub to be tried at once.
-        settings_changed: Something to be remembered changed.
+        retry_requested: The user wants to retry the connection to the hub at once.
+        settings_changed: A setting that the window remembers changed.
     """
 
     retry_requested = Signal()
@@ -124,18 +124,18 @@ class WindowController(QObject):
         self._window.header.show_live(is_live=True)
 
     def start(self) -> None:
-        """Show what is known and keep it up to date."""
+        """Show the current data and keep them up to date."""
         self.refresh()
         self._frames.start()
         self._tick.start()
 
     def stop(self) -> None:
-        """Refresh no more."""
+        """Stop refreshing."""
         self._frames.stop()
         self._tick.stop()
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
+        """Use the loaded charts."""
         self._charts_controller = controller
         self._regions.attach_controller(controller)
         self.verdicts.attach_controller(controller)
@@ -147,7 +147,7 @@ class WindowController(QObject):
         controller.refresh()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """The settings with what is chosen now."""
+        """Return the settings with the current choices."""
         frame = self._window.normalGeometry()
         return msgspec.structs.replace(
             self.layout.settings(self.choices.settings(self.preferences.settings(base))),
@@ -162,7 +162,7 @@ class WindowController(QObject):
         )
 
     def refresh(self) -> None:
-        """Bring every panel up to date."""
+        """Update every panel."""
         self._workspace.changed.clear()
         self._refresh_panels()
         if self._charts_controller is not None:
@@ -401,11 +401,11 @@ class LayoutController(QObject):
     def __init__(
         self, window: MainWindow, tables: dict[str, RowTableView], settings: WindowSettings
     ) -> None:
-        """Lay everything out as it was left.
+        """Restore the saved layout.
 
         Args:
-            tables: Those whose columns are remembered, by name.
-            settings: What was remembered.
+            tables: Tables whose columns are saved, by name.
+            settings: Saved settings.
         """
         super().__init__(window)
         self._sizes = window.panel_sizes

@@ -1,4 +1,4 @@
-"""The two charts of a study: a metric over the epochs of all folds, and the memory of each."""
+"""The two charts of a study: a metric over the epochs of all folds, and peak memory per fold."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ _NUMBERED_FROM_PX = 18
 
 
 class _Chart(QWidget):
-    """Axes and room for what is drawn in them.
+    """Base class: axes, and space for a plot.
 
     Signals (main thread):
-        resized: Its plot has another size.
+        resized: The size of the plot changed.
     """
 
     resized = Signal()

@@ -31,7 +31,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class FoldGrid(QWidget):
-    """Paints `FoldCell`s in as many lines as they need; arrow keys go from fold to fold.
+    """Paints `FoldCell`s in as many lines as needed; arrow keys move between folds.
 
     Signals (main thread):
         opened: With the index of the fold that the user wants to see.
@@ -55,7 +55,6 @@ class FoldGrid(QWidget):
         self.setAccessibleName(self.tr("Folds"))
 
     def show_cells(self, cells: Sequence[FoldCell]) -> None:
-        """Show these folds."""
         shown = tuple(cells)
         if shown == self._cells:
             return
@@ -68,22 +67,22 @@ class FoldGrid(QWidget):
         self.update()
 
     def box(self, at: int) -> QRectF:
-        """Where a cell is painted."""
+        """Return the rectangle of a cell."""
         per_line, width, height = self._grid(self.width())
         line, column = divmod(at, per_line)
         return QRectF(1 + column * (width + _GAP_PX), 1 + line * (height + _GAP_PX), width, height)
 
     def cell_at(self, x: float, y: float) -> FoldCell | None:
-        """The cell at a point; None: there is none."""
+        """Return the cell at a point; None: there is none."""
         found = (cell for at, cell in enumerate(self._cells) if self.box(at).contains(x, y))
         return next(found, None)
 
     def fit(self, room_px: int) -> None:
-        """Take as many lines as the cells need in this width, and no more.
+        """Set the height to as many lines as the cells need in this width.
 
         Args:
-            room_px: What there is whether or not the page scrolls; else its bar would come and
-                go for ever.
+            room_px: Width that is available whether or not the page scrolls; otherwise the scroll
+                bar would appear and disappear forever.
         """
         self._room_px = room_px
         per_line, _, height = self._grid(room_px)
@@ -158,7 +157,7 @@ class FoldGrid(QWidget):
         self.setAccessibleDescription(self._cells[at].description if at < len(self._cells) else "")
 
     def _grid(self, width: int) -> tuple[int, float, float]:
-        """Cells a line, their width and height: lower ones where there are very many."""
+        """Cells per line, their width and height; cells are lower if there are very many."""
         n = max(1, len(self._cells))
         room = max(1, width - 2)
         sure = max(1, self._room_px - 2)

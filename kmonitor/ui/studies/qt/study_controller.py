@@ -1,4 +1,4 @@
-"""Binds the page of a study: shown in the place of the charts while a study is selected."""
+"""Binds the page of a study: shown in place of the charts while a study is selected."""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.local.fold_identity import Noun
 
 _EVERY_S: Final = 0.5
-"""A study of hundreds of folds is looked through in some milliseconds: not at each refresh."""
+"""Reading a study of hundreds of folds takes some milliseconds: not done at each refresh."""
 
 
 class StudyController(QObject):
-    """Refreshed by the window's controller; main thread only.
+    """Binds the page of a study; refreshed by the window's controller; main thread only.
 
     Signals:
         run_requested: Id of a fold's run to show.
-        guide_requested: A page of the guide and the heading of what explains studies.
+        guide_requested: Page and heading of the guide's section about studies.
 
     Attributes:
-        panel: The page.
+        panel: Page of the study.
     """
 
     run_requested = Signal(str)
@@ -54,7 +54,7 @@ class StudyController(QObject):
         self.panel.metric_chart.resized.connect(self._on_metric_resized)
 
     def refresh(self) -> None:
-        """Show the page while a study is selected, up to date."""
+        """Update the page, and show it while a study is selected."""
         run = self._workspace.run_store.current()
         study = run if run is not None and is_study(run) else None
         self._window.show_study(None if study is None else self.panel)
@@ -65,7 +65,7 @@ class StudyController(QObject):
 
     @Slot()
     def refresh_texts(self) -> None:
-        """Write every size in the units in force."""
+        """Rewrite every size in the units in force."""
         self._shown = ("", 0.0)
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""Page of a study, in the place of the charts: fold grid, metric, memory, attempts."""
+"""Page of a study, in place of the charts: fold grid, metric, memory, attempts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -44,15 +44,15 @@ _PAD_PX: Final = 12
 
 
 class StudyPanel(QScrollArea):
-    """Bound by its controller, which brings the states; scrolls where there is little room.
+    """Page of a study; its controller sets the states. Scrolls if there is too little room.
 
     Signals (main thread):
         fold_opened: With the index of the fold whose run the user wants to see.
         metric_chosen: With the name of a metric.
-        guide_requested: What a study is, is to be explained.
+        guide_requested: The guide's section about studies should open.
 
     Attributes:
-        fold_grid, metric_chart, memory_chart, table_view: Its parts.
+        fold_grid, metric_chart, memory_chart, table_view: Parts of the page.
     """
 
     fold_opened = Signal(int)
@@ -98,7 +98,6 @@ class StudyPanel(QScrollArea):
         self._guide.setAccessibleName(self._guide.text())
 
     def show_state(self, state: StudyState) -> None:
-        """Show the study and its folds."""
         self._lead.setText(state.lead)
         self._forecast.setText(state.forecast or state.empty)
         self._forecast.setVisible(bool(state.forecast or state.empty))
@@ -109,7 +108,6 @@ class StudyPanel(QScrollArea):
         self.table_view.setColumnHidden(at, not any(row.cells[at] for row in state.rows))
 
     def show_metric(self, state: FoldMetricState) -> None:
-        """Show the metric's chart."""
         self.metric_chart.show_state(state)
         choices = {name: name for name in state.choices} or {"": "\u2013"}
         self._metrics.show_choices(self.tr("Metric"), choices, state.metric)
@@ -119,7 +117,6 @@ class StudyPanel(QScrollArea):
         self._value_label.setText(state.text if state.value else "")
 
     def show_memory(self, state: FoldMemoryState) -> None:
-        """Show the chart of memory."""
         self.memory_chart.show_state(state)
         self._memory_title.setText(state.title)
         self._memory_label.setText(state.text if state.bars else "")
@@ -134,11 +131,11 @@ class StudyPanel(QScrollArea):
         self.fold_grid.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
 
     def focus_first(self) -> None:
-        """Begin with the fold grid, whose keys are the arrows."""
+        """Focus the fold grid, whose keys are the arrows."""
         self.fold_grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
-        """Put the whole table on the clipboard as text; returns it."""
+        """Copy the whole table to the clipboard as text; returns the text."""
         lines = ["\t".join(self._model.titles())]
         lines += ["\t".join(row.cells) for row in self._model.rows()]
         text = "\n".join(lines)
@@ -265,7 +262,6 @@ class StudyModel(CellTableModel[AttemptRow]):
     """The attempts as rows, added and removed at the end; others are repainted on a change."""
 
     def show_rows(self, rows: Sequence[AttemptRow]) -> None:
-        """Become this table."""
         before = self._rows
         n = len(rows)
         if list(rows) == before:
@@ -286,7 +282,6 @@ class StudyModel(CellTableModel[AttemptRow]):
 
     @override
     def titles(self) -> list[str]:
-        """Heads of the columns."""
         return [
             self.tr("Fold"),
             self.tr("Attempt"),
@@ -339,7 +334,7 @@ _TIME_COLUMN: Final = ATTEMPT_COLUMNS.index("time")
 
 
 class StudyDelegate(CellDelegate):
-    """Paints cells as every table does, and below a time how much of the longest it is."""
+    """Paints cells as in every table, and a bar below each time relative to the longest one."""
 
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -1,7 +1,7 @@
 """The style sheet of both themes, and the bundled fonts.
 
-Qt restyles every widget at once for another style sheet: 100 ms for 400 of them. So there is one
-for good, in which the light theme's rules hold for what is in a window marked light.
+Qt restyles every widget at once for another style sheet: 100 ms for 400 widgets. So a single
+permanent sheet has both themes, and the light theme's rules apply within windows marked light.
 """
 
 import logging
@@ -24,14 +24,14 @@ _TONES: tuple[Tone, ...] = ("accent", "ok", "warn", "crit", "mute")
 
 
 def both_style_sheets() -> str:
-    """Both themes' rules: dark, and light inside windows that `set_window_theme` marked so."""
+    """Rules of both themes: dark, and light inside windows that `set_window_theme` has marked."""
     return "\n".join(
         [style_sheet(DARK), *_rules_inside(f'*[{_THEME_PROPERTY}="{LIGHT.name}"]', LIGHT)]
     )
 
 
 def style_sheet(palette: Palette) -> str:
-    """The style sheet for this palette.
+    """Return the style sheet for this palette.
 
     Raises:
         KeyError: The template names a token that does not exist.
@@ -57,12 +57,12 @@ def _tokens(palette: Palette) -> dict[str, str]:
 
 
 def set_window_theme(window: QWidget, palette: Palette) -> None:
-    """Mark a window with its theme; all that it holds and opens follows.
+    """Mark a window with its theme, which also applies to its children.
 
-    Widgets that were shown before look it up when they are polished again.
+    Widgets that were shown before use the mark when they are polished again.
 
     Args:
-        window: One without a parent.
+        window: Window without a parent.
     """
     window.setProperty(_THEME_PROPERTY, palette.name)
 
@@ -71,10 +71,10 @@ _FONT_FILES = ("Inter-Regular.ttf", "Inter-Medium.ttf", "Inter-SemiBold.ttf")
 
 
 def load_fonts() -> str:
-    """Make the bundled typeface known to Qt; call once, after QApplication.
+    """Register the bundled typeface with Qt; call once, after QApplication is created.
 
     Returns:
-        The family to use; the system's own where ours is missing.
+        Family to use; the system's own if the bundled one is missing.
     """
     family = ""
     for file in _FONT_FILES:
@@ -90,7 +90,7 @@ def load_fonts() -> str:
 
 
 def window_font(family: str) -> QFont:
-    """The body font: unhinted, with figures of equal width."""
+    """Body font: unhinted, with tabular figures."""
     font = QFont(family)
     font.setPixelSize(SIZES.body_px)
     # Unhinted outlines look the same offscreen, on X11 and on Wayland.

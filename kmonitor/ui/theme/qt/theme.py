@@ -1,4 +1,4 @@
-"""The theme in force, tinted icons, and labels and tones that the style sheet knows."""
+"""The theme in force, tinted icons, and labels and tones for the style sheet."""
 
 import logging
 from functools import lru_cache
@@ -16,10 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 class Theme(QObject):
-    """Holds the palette; made once by the app and passed to every widget that needs it.
+    """Holds the palette; created once by the app and passed to every widget that needs it.
 
     Signals:
-        palette_changed: After another palette came in force, main thread.
+        palette_changed: Another palette is in force; main thread.
     """
 
     palette_changed = Signal()
@@ -35,26 +35,25 @@ class Theme(QObject):
 
     @Slot(object)
     def use(self, palette: Palette) -> None:
-        """Put another palette in force."""
         if palette is not self._palette:
             self._palette = palette
             self.palette_changed.emit()
 
     def icon(self, name: str, tone: Tone = "plain") -> QIcon:
-        """An icon for a button."""
+        """Return an icon for a button."""
         return tinted_icon(name, self._palette.tone(tone), self._palette.mute)
 
     def icon_on_accent(self, name: str) -> QIcon:
-        """An icon for the primary button."""
+        """Return an icon for the primary button."""
         return tinted_icon(name, self._palette.on_accent, self._palette.mute)
 
     def pixmap(self, name: str, tone: Tone, size_px: int, widget: QWidget) -> QPixmap:
-        """An icon for a label, sharp on the widget's screen."""
+        """Return an icon for a label, sharp on the widget's screen."""
         return icon_pixmap(name, self._palette.tone(tone), size_px, widget.devicePixelRatioF())
 
 
 def role_label(role: str, text: str = "", parent: QWidget | None = None) -> QLabel:
-    """A label that the style sheet knows by its role; its text is never read as markup."""
+    """Return a label with a role in the style sheet; its text is never parsed as markup."""
     label = QLabel(text, parent)
     label.setProperty("role", role)
     label.setTextFormat(Qt.TextFormat.PlainText)
@@ -62,14 +61,14 @@ def role_label(role: str, text: str = "", parent: QWidget | None = None) -> QLab
 
 
 def set_tone(widget: QWidget, tone: str) -> None:
-    """Give a widget the colour of a state; the style sheet picks it up."""
+    """Set a widget's tone; the style sheet applies the colour."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
         repolish(widget)
 
 
 def repolish(widget: QWidget) -> None:
-    """Have the style sheet read a widget's properties again."""
+    """Make the style sheet read a widget's properties again."""
     style = widget.style()
     for part in (widget, *widget.findChildren(QWidget)):
         style.unpolish(part)
@@ -77,7 +76,7 @@ def repolish(widget: QWidget) -> None:
 
 
 def tinted_icon(name: str, colour: str, disabled_colour: str = "") -> QIcon:
-    """An icon for a button, with a paler one for when it cannot be pressed."""
+    """Return an icon for a button, with a paler one for the disabled button."""
     icon = QIcon()
     for size_px in (16, 18, 20):
         icon.addPixmap(icon_pixmap(name, colour, size_px, 2.0))
@@ -89,13 +88,13 @@ def tinted_icon(name: str, colour: str, disabled_colour: str = "") -> QIcon:
 
 @lru_cache(maxsize=512)
 def icon_pixmap(name: str, colour: str, size_px: int, scale: float = 1.0) -> QPixmap:
-    """An icon as a pixmap; a plain dot, and one line in the log, if there is no such icon.
+    """Return an icon as a pixmap; a plain dot, and one log line, if there is no such icon.
 
     Args:
         name: File name in `resources/icons` without ".svg".
         colour: "#rrggbb".
         size_px: Width and height in device-independent pixels.
-        scale: Device pixels in one of those.
+        scale: Device pixels per device-independent pixel.
     """
     renderer = QSvgRenderer(QByteArray(_svg_source(name).replace("currentColor", colour).encode()))
     pixmap = QPixmap(round(size_px * scale), round(size_px * scale))
@@ -111,7 +110,7 @@ _MISSING_ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24">'
     '<circle cx="12" cy="12" r="4" fill="currentColor"/></svg>'
 )
-"""Shown for a missing icon: a picture is no reason to fail while painting."""
+"""Shown for a missing icon: a missing picture must not cause a failure while painting."""
 
 
 @lru_cache(maxsize=64)

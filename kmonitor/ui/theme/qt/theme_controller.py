@@ -32,16 +32,15 @@ class ThemeController(QObject):
 
     @property
     def choice(self) -> ThemeName:
-        """What the user chose."""
+        """Theme that the user chose."""
         return self._choice
 
     def choose(self, choice: ThemeName) -> None:
-        """Use this theme from now on."""
         self._choice = choice
         self._apply()
 
     def choose_named(self, name: str) -> None:
-        """The same, by the name that a menu carries; an unknown one means the system's."""
+        """Set the theme by the name that a menu carries; an unknown one means the system's."""
         match name:
             case "dark" | "light":
                 self.choose(name)
@@ -85,7 +84,7 @@ class ThemeController(QObject):
 
 
 def _qt_palette(palette: Palette) -> QPalette:
-    """For the few things that the style sheet does not reach."""
+    """Qt palette for the few elements that the style sheet does not reach."""
     result = QPalette()
     roles = {
         QPalette.ColorRole.Window: palette.bg,
@@ -110,18 +109,18 @@ def _qt_palette(palette: Palette) -> QPalette:
 
 
 _SLICE_S: Final = 0.010
-"""A widget takes 0.06 ms, hence some 160 of them: those that a usual window shows."""
+"""Time per slice, seconds. A widget takes 0.06 ms, so 160 fit: those that a usual window shows."""
 
 _HIDDEN_SLICE_S: Final = 0.004
-"""Beside all that is painted then."""
+"""Time per slice for hidden widgets, seconds; painting continues in between."""
 
 
 class StyleRefresher(QObject):
     """Restyles widgets: visible ones first, painted when all are done; main thread only.
 
     Signals (main thread):
-        shown_restyled: What is visible is restyled and about to be painted. Within `begin`
-            where there is little to do.
+        shown_restyled: Visible widgets are restyled and about to be painted. Emitted within
+            `begin` if there is little to do.
     """
 
     shown_restyled = Signal()
@@ -138,7 +137,7 @@ class StyleRefresher(QObject):
         self._timer.timeout.connect(self._on_timer_timeout)
 
     def begin(self) -> None:
-        """Restyle all widgets from now on; a pass under way starts over."""
+        """Restyle all widgets; a pass in progress starts over."""
         # Those that were never polished are when they are first shown.
         polished = Qt.WidgetAttribute.WA_WState_Polished
         found = [each for each in self._app.allWidgets() if each.testAttribute(polished)]
@@ -183,7 +182,7 @@ class StyleRefresher(QObject):
 
 
 def _restyle(widgets: list[QWidget], slice_s: float) -> None:
-    """Take widgets from the list until it is empty or the time is up."""
+    """Restyle widgets from the list until it is empty or the time is over."""
     # By what this thread worked: on a busy machine no more passes are needed.
     end_s = time.thread_time() + slice_s
     while widgets and time.thread_time() < end_s:

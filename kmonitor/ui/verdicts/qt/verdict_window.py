@@ -1,4 +1,4 @@
-"""The window of a verdict's evidence, with buttons for what may help, and its controller."""
+"""Window with the evidence of a verdict and buttons for remedies, and its controller."""
 
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class VerdictWindow(EvidenceWindow):
-    """Shows a verdict; not modal, so that the chart beside it shows the window.
+    """Shows a verdict; not modal, so that the chart remains visible beside it.
 
     Signals (main thread):
         command_requested: Name of a command that may help.
-        guide_requested: With the heading of the guide's page of folds that explains a loop's
-            memory.
-        closed: It is shown no more.
+        guide_requested: With the heading of the guide's page of folds that explains the memory of
+            a loop.
+        closed: The window was closed.
     """
 
     command_requested = Signal(str)
@@ -102,8 +102,8 @@ class VerdictController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        command_requested: Name of a command that the evidence advises.
-        guide_requested: A page of the guide and the heading to begin at.
+        command_requested: Name of a command that the evidence suggests.
+        guide_requested: Page of the guide, and its heading.
     """
 
     command_requested = Signal(str)
@@ -122,11 +122,11 @@ class VerdictController(QObject):
         window.charts.evidence_requested.connect(self._on_charts_evidence_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
+        """Use the loaded charts."""
         self._charts_controller = controller
 
     def refresh(self) -> None:
-        """Bring the open evidence up to date; it closes with its verdict."""
+        """Update the open window; it closes when its verdict is gone."""
         window = self._verdict_window
         metric = self._metric
         run = self._workspace.run_store.current()
