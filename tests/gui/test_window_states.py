@@ -85,8 +85,8 @@ def test_a_live_run_is_told_in_words_everywhere(window: DeskWindow):
         "of 192 GiB",
         "limit 128 GiB, reload",
         (
-            "When RAM exceeds 128 GiB, kmonitor saves, clears and reloads the model after the current"
-            " epoch."
+            "When RAM exceeds 128 GiB, kmonitor saves, clears and reloads the model after the"
+            " current epoch."
         ),
         "Connected to the hub on gpu-01",
         "Last checkpoint: epoch 36",
