@@ -51,7 +51,7 @@ COUNT_RULES: Final[dict[VerdictMetric, CountRule]] = {
 _SAID_AFTER: Final = 2
 _NEAR_UNITS: Final = 200.0
 _TO_ALARM_NEAR: Final = 4
-_TO_ALARM_FAR: Final = 8
+_TO_ALARM_FAR: Final = 7
 _TO_CLEAR: Final = 3
 _EVEN: Final = 0.3
 """The least of the additions must be such a part of their median, and so must the last."""

@@ -82,10 +82,10 @@ def test_a_pool_that_warms_up_is_not_called_growing():
     assert states[-1] is GrowthState.STEADY
 
 
-def test_far_from_the_end_eight_additions_are_needed():
+def test_far_from_the_end_seven_additions_are_needed():
     states = course([10.0 * n for n in range(1, 12)], room_of=1e6)
 
-    assert states.index(GrowthState.GROWING) == 8
+    assert states.index(GrowthState.GROWING) == 7
 
 
 def test_what_stops_is_taken_back():
