@@ -218,10 +218,7 @@ class HubFollower:
         self._wakeup.wake()
 
     def resume(self) -> None:
-        """Reconnect at once, since there is a route to the hub, perhaps a new one.
-
-        From any thread.
-        """
+        """Reconnect at once over the open route, perhaps a new one; from any thread."""
         self._suspended_why = ""
         self._is_renewed.set()
         self.retry_now()

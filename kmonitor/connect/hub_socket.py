@@ -136,10 +136,7 @@ class _HubSocket:
         return bool(self.socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN))
 
     def close(self, *, linger_s: float = 0.0) -> None:
-        """Close after at most `linger_s` seconds for queued messages.
-
-        By the thread that owns it.
-        """
+        """Close after at most `linger_s` seconds for queued messages; by the owner thread."""
         if self._handshake is not None:
             self._handshake.close()
         self.socket.close(linger=int(linger_s * 1000))

@@ -199,10 +199,7 @@ _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
 
 
 class HomeUnusable(UserError):
-    """A folder of this user's kmonitor cannot be created or entered.
-
-    With its name and a remedy.
-    """
+    """A folder of this user's kmonitor, named in the message, cannot be created or entered."""
 
 
 def make_hub_folders(folders: Folders) -> None:

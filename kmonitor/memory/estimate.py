@@ -366,7 +366,7 @@ class _Estimate:
     def _slot_bytes(self, slots: Slots) -> int:
         """Bytes of slots.
 
-        The real ones if the optimizer is the model's own and nothing changes.
+        The described slots are used if the optimizer is the model's own and nothing changes.
         """
         if self._plan.optimizer is None and self._optimizer is not None:
             is_as_described = self._plan.precision in (None, self._layout.precision)

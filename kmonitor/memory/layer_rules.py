@@ -96,10 +96,7 @@ class Use:
         return value if isinstance(value, str) else ""
 
     def length(self, axis: int, of: TensorLayout | None = None) -> int:
-        """Length of an axis of the first input, or of another tensor.
-
-        The batch for an open axis.
-        """
+        """Length of an axis of the first input or of `of`; the batch for an open axis."""
         shape = (of or self.inputs[0]).shape
         found = shape[axis] if -len(shape) <= axis < len(shape) else 1
         return self.batch if found is None else found

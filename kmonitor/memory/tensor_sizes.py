@@ -42,7 +42,7 @@ POLICIES: Final = {
 
 
 class OpenShape(Exception):
-    """A tensor has an axis besides the batch whose length only data decide.
+    """A tensor has an axis besides the batch whose length depends on the data.
 
     Attributes:
         shape: Shape of the tensor; None for an open length.
@@ -108,7 +108,7 @@ _CHANGES: Final = (
 
 
 def is_open(layout: ModelLayout) -> bool:
-    """True if a tensor has an axis, besides the batch, whose length only data decide."""
+    """True if a tensor has an axis, besides the batch, whose length depends on the data."""
     return any(_is_open(each) for each in layout.tensors)
 
 

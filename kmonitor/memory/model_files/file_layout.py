@@ -54,7 +54,7 @@ class Called:
         path: Path of the layer, after those of the enclosing models.
         config: The layer's object in the file.
         inputs: Input tensors, as indices into the graph's list.
-        outputs: Output tensors, likewise.
+        outputs: Output tensors, as such indices.
     """
 
     path: str

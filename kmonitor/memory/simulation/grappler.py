@@ -1,4 +1,4 @@
-"""TensorFlow's rewriting of a step whose batch is known when it is traced: constants and sums.
+"""TensorFlow's rewriting of a step traced with a known batch size: constants and sums.
 
 A data set of whole batches has a known batch size, so that zeros in a tensor's shape become a
 constant that stays as long as the step can be called. In a step with a large predicted use, sums

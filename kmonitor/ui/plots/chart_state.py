@@ -122,7 +122,7 @@ class LimitLineState:
 
     Attributes:
         value: Limit in the chart's unit.
-        text: Label, for example "limit 72 GiB" or "limit 72 GiB, asked".
+        text: Label, for example "limit 72 GiB, reload" or "limit 72 GiB, reload · requested".
         style: See `LimitLook`.
         is_draggable: True if the line has a grip.
     """

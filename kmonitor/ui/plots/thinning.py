@@ -88,7 +88,8 @@ def _extremes(
 def smoothed(y: FloatArray, weight: float) -> FloatArray:
     """Each point as the weighted mean of itself and all before it, newer ones weighing more.
 
-    A gap (NaN) stays a gap, and the average continues after it; infinite values likewise.
+    A gap (NaN) stays a gap, and the average continues after it; the same holds for infinite
+    values.
 
     Args:
         y: Values, `[n]`.
