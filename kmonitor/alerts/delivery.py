@@ -42,14 +42,14 @@ _LONGEST_OUTPUT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One alert on its way.
+    """One alert to deliver.
 
     Attributes:
         facts: The alert, as JSON values.
-        command: To run, with the facts as JSON at its standard input; empty: none.
-        webhook: To post them to; empty: nowhere.
-        form: Form of what is posted.
-        tries_left: How often it is sent again at most where that fails.
+        command: Command that receives the facts as JSON on its standard input; empty: none.
+        webhook: Address to which the facts are posted; empty: none.
+        form: Form of the posted message.
+        tries_left: Most further tries after a failure.
     """
 
     facts: dict[str, str | float]
@@ -60,12 +60,12 @@ class Delivery:
 
     @classmethod
     def of(cls, facts: dict[str, str | float], settings: AlertSettings) -> "Delivery":
-        """An alert on its way to where the user wants it."""
+        """Delivery of an alert to the targets in the settings."""
         return cls(facts, settings.command, settings.webhook, settings.form)
 
     @classmethod
     def again(cls, retry: Retry, settings: AlertSettings) -> "Delivery":
-        """An alert on its way to the target that did not take it."""
+        """Another delivery of an alert to the target that did not take it."""
         return cls(
             retry.facts,
             settings.command if retry.target == "command" else "",
@@ -76,7 +76,7 @@ class Delivery:
 
 
 def invalid_command_reason(command: str) -> str:
-    """Error in a command as it is written; empty: none."""
+    """Reason why the text of a command is invalid; empty: it is valid."""
     try:
         arguments = _arguments(command)
         # Words keep their quotes here: in quotes such a sign is meant as it is.
@@ -99,11 +99,11 @@ def _arguments(command: str) -> list[str]:
 
 
 _FOR_A_SHELL: Final = re.compile(r"[|&;]+$|\d?[<>]|&>|\$[({A-Za-z_]|`", re.ASCII)
-"""Begins a word that only a shell understands."""
+"""Beginning of a word that only a shell understands."""
 
 
 def invalid_webhook_reason(address: str) -> str:
-    """Error in a web address as it is written; empty: none."""
+    """Reason why the text of a web address is invalid; empty: it is valid."""
     if not address:
         return ""
     try:
@@ -123,7 +123,7 @@ _TAGS: Final = {"info": "information_source", "warning": "warning", "error": "ro
 
 
 def webhook_message(delivery: Delivery) -> tuple[str, dict[str, object]]:
-    """Address, and body as JSON, as the service behind the webhook understands it.
+    """Address and body (JSON values) in the form of the service behind the webhook.
 
     Source: docs.slack.dev, "Sending messages using incoming webhooks"; docs.mattermost.com,
     "Incoming webhooks"; docs.ntfy.sh, "Publish as JSON", which is posted to the server's root.
@@ -164,25 +164,25 @@ def _slack(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Markdown that shows the text as it is, and mentions nobody."""
+    """Markdown that shows the text literally, and mentions no user."""
     marked = "".join(f"\\{letter}" if letter in "\\`*_[]<>#~|" else letter for letter in text)
     return marked.replace("@", "@\N{ZERO WIDTH SPACE}")
 
 
 class AlertSender:
-    """Owns the thread `kmonitor-alerts`, which is there only while something is handed over.
+    """Owns the thread `kmonitor-alerts`, which exists only while alerts are delivered.
 
-    `send` and `stop` are for the thread that made it.
+    `send` and `stop` are for the thread that created the sender.
     """
 
     def __init__(
         self, failed: Callable[[str, Retry | None], object], sent_log: SentAlertLog
     ) -> None:
-        """There is no thread before `send`.
+        """Store the arguments; the thread starts with `send`.
 
         Args:
-            failed: Called with an error text, and the next try if any, from this part's thread.
-            sent_log: Where every try is listed.
+            failed: Called from the sender's thread with an error text, and the next try if any.
+            sent_log: Log of every try.
         """
         self._failed = failed
         self._sent_log = sent_log
@@ -193,7 +193,7 @@ class AlertSender:
         self._ends = False
 
     def send(self, delivery: Delivery) -> None:
-        """Hand it over; neither waits nor raises."""
+        """Queue a delivery; neither waits nor raises."""
         if not (delivery.command or delivery.webhook) or self._ends:
             return
         with self._lock:
@@ -210,7 +210,7 @@ class AlertSender:
             self._failed(text, None)
 
     def stop(self) -> None:
-        """End the thread, and a command that still runs."""
+        """End the thread, and a command that is still running."""
         with self._lock:
             self._ends = True
             self._waiting.clear()
@@ -228,7 +228,10 @@ class AlertSender:
                     self._failed(why, retry)
 
     def hand_over(self, delivery: Delivery) -> Iterator[tuple[str, Retry | None]]:
-        """Hand an alert over, on the thread that calls; of each failure why, and the next try."""
+        """Deliver an alert on the calling thread.
+
+        Yield the reason and the next try of each failure.
+        """
         for outcome in self._outcomes(delivery):
             now_wall_s = time.time()
             why = outcome.why[:_LONGEST_OUTPUT]
@@ -254,7 +257,7 @@ class AlertSender:
                 yield Outcome(target, f"An alert was not sent: {type(exc).__name__}: {exc}")
 
     def _next(self) -> Delivery | None:
-        """The delivery that waits longest; None: there is none, and this thread ends."""
+        """Oldest waiting delivery; None: there is none, and this thread ends."""
         with self._lock:
             if self._waiting:
                 return self._waiting.popleft()
@@ -295,7 +298,7 @@ class AlertSender:
         return Outcome("command", why, may_repeat=status > 0)
 
     def _begin(self, process: subprocess.Popen[bytes]) -> None:
-        """It runs now; where all has been ended meanwhile it goes, too."""
+        """Keep the running process for `stop`; kill it if `stop` was called meanwhile."""
         with self._lock:
             self._process = process
             is_late = self._ends
@@ -325,7 +328,7 @@ class AlertSender:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it and its child processes, where the system has process groups."""
+    """Kill a process, with its child processes where the system has process groups."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError, PermissionError):
@@ -333,7 +336,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Requests go to the address that the user named only, not where it points to."""
+    """Follows no redirects: requests go only to the address that the user named."""
 
     @override
     def redirect_request(self, *_: object, **__: object) -> None:

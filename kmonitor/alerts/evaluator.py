@@ -1,6 +1,6 @@
 """Alerts that are due: events of runs and losses of hosts, compared with the rules.
 
-At the end, how they travel from the hub to the process that delivers them, or to the next hub.
+The functions at the end encode alerts for the process that delivers them, or for the next hub.
 """
 
 from collections.abc import Iterable
@@ -20,12 +20,12 @@ from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
 _OLD_S: Final = 120.0
-"""Events that are older on arrival are history, and raise no alert."""
+"""Age, seconds, from which an arriving event is history and raises no alert."""
 
 _MOST_REMEMBERED: Final = 4096
 
 NOT_SENT: Final = "alerts were not sent"
-"""Begins what a hub says of alerts that it could not hand over."""
+"""Beginning of a hub's message on alerts that it could not hand over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class Alert:
     """One alert.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the alert.
         subject: Run id, or address of a host.
-        metric: Of a limit or verdict; else empty.
-        title: Whose: the run's or host's name.
-        host: Where the run is, or the host's name; empty: not known.
-        wall_s: When it happened, UTC.
-        event: What happened to the run; its words are made where they are shown.
-        why: Of a host: why it is lost; may be empty.
-        unseen: Number of the same that its cool-down has suppressed since the one before.
+        metric: Metric of a limit or verdict; else empty.
+        title: Name of the run or host.
+        host: Host of the run, or the host's name; empty: not known.
+        wall_s: Time of the event, UTC epoch seconds.
+        event: Event of the run; it is formatted as text where it is shown.
+        why: Reason for the loss of a host; may be empty.
+        unseen: Number of equal alerts that the cool-down has suppressed since the last one.
     """
 
     kind: AlertKind
@@ -67,15 +67,15 @@ _Key = tuple[str, str, AlertMetric]
 
 
 class HeldAlerts(msgspec.Struct, frozen=True):
-    """What one hub hands to the next: alerts that are not due yet, and what was alerted before.
+    """State that one hub hands to the next: alerts not yet due, and the history of earlier ones.
 
     Attributes:
-        waiting: Held back by their rules.
-        last_alert_s: When the last one was given, UTC, for the cool-downs.
-        unseen: Number that the cool-down has suppressed since.
-        lost: Addresses of the hosts that are lost, whether their alert was given or waits.
-        due: Due, and not handed over yet.
-        again: Not taken by a target, and sent to it again.
+        waiting: Alerts held back by their rules.
+        last_alert_s: Time of the last alert, UTC epoch seconds, for the cool-downs.
+        unseen: Number of alerts that the cool-down has suppressed since then.
+        lost: Addresses of the lost hosts, with an alert that was raised or is waiting.
+        due: Alerts that are due and not handed over yet.
+        again: Alerts that a target did not take, to be sent to it again.
     """
 
     waiting: list[tuple[_Key, _Waiting]] = []
@@ -87,7 +87,7 @@ class HeldAlerts(msgspec.Struct, frozen=True):
 
 
 class AlertEvaluator:
-    """Takes what happens and says which alerts are due; for one thread.
+    """Takes events and returns the alerts that are due; for one thread.
 
     Attributes:
         settings: The rules in force.
@@ -111,11 +111,12 @@ class AlertEvaluator:
         wall_s: float,
         now_wall_s: float,
     ) -> None:
-        """An event of a run; what is long over raises no alert, but ends one that is held back.
+        """Take an event of a run; an old event raises no alert, but may end a waiting one.
 
         Args:
-            host: Where it is; empty: not known.
-            wall_s: When it happened, UTC.
+            host: Host of the run; empty: not known.
+            wall_s: Time of the event, UTC epoch seconds.
+            now_wall_s: Now, UTC epoch seconds.
         """
         match event:
             case events.LimitCrossed(crossed=False):
@@ -136,9 +137,9 @@ class AlertEvaluator:
                     self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
 
     def _with_requester(self, run: str, event: events.AnyEvent) -> events.AnyEvent:
-        """The record of the stop, which names who asked, in place of the end that followed it.
+        """Replace the end of a run by the record of its stop, which names the requester.
 
-        A script may go on after a fit that was stopped, and end in another way.
+        A script may continue after a fit that was stopped, and end in another way.
         """
         match event:
             case events.ActionRecord(action="stop"):
@@ -152,10 +153,11 @@ class AlertEvaluator:
         return event
 
     def hosts(self, lost: Iterable[tuple[str, str, str]], *, now_wall_s: float) -> None:
-        """Which hosts are lost now.
+        """Update the lost hosts.
 
         Args:
-            lost: Address, name, and why in a sentence (empty: not known) of each.
+            lost: Address, name, and reason in a sentence (empty: not known) of each lost host.
+            now_wall_s: Now, UTC epoch seconds.
         """
         lost = list(lost)
         gone = {address for address, _, _ in lost}
@@ -173,7 +175,7 @@ class AlertEvaluator:
         return bool(self._waiting)
 
     def due(self, now_wall_s: float) -> list[Alert]:
-        """The alerts whose time has come, oldest first; each is given once."""
+        """Alerts that are due now, oldest first; each is returned once."""
         found: list[Alert] = []
         for key, waiting in list(self._waiting.items()):
             alert = waiting.alert
@@ -195,7 +197,7 @@ class AlertEvaluator:
         return sorted(found, key=lambda alert: alert.wall_s)
 
     def held(self) -> HeldAlerts:
-        """What is held back, and what its cool-downs need."""
+        """Alerts that are held back, and the state of the cool-downs."""
         return HeldAlerts(
             waiting=list(self._waiting.items()),
             last_alert_s=list(self._last_alert_s.items()),
@@ -204,11 +206,12 @@ class AlertEvaluator:
         )
 
     def restore(self, held: HeldAlerts, *, earliest_s: float) -> None:
-        """Go on from what another evaluator held back.
+        """Continue from the state of another evaluator.
 
         Args:
-            held: Its `held`.
-            earliest_s: Nothing of it is due before, UTC: by then it is known what is over.
+            held: Result of the other evaluator's `held`.
+            earliest_s: Earliest time at which restored alerts are due, UTC epoch seconds: by then
+                events that end them have been received.
         """
         self._waiting = {
             key: msgspec.structs.replace(waiting, earliest_s=earliest_s)
@@ -248,7 +251,7 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
 
 
 def _is_in_vain(event: events.ActionRecord | events.Notice) -> bool:
-    """Whether what a limit had done failed or released nothing: it is still exceeded."""
+    """True if the action of a limit failed or released nothing: the limit is still exceeded."""
     if isinstance(event, events.Notice):
         return True
     is_of_limit = event.requested_by.startswith("limit ") and not event.part_of
@@ -272,11 +275,11 @@ def _metric_of(event: events.AnyEvent) -> AlertMetric:
 
 
 class HandOver(msgspec.Struct, frozen=True):
-    """What the hub hands to the process that delivers.
+    """Alerts that the hub hands to the process that delivers them.
 
     Attributes:
-        alerts: For all targets.
-        again: For the one that did not take it.
+        alerts: Alerts for all targets.
+        again: Alerts for the one target that did not take them.
     """
 
     alerts: list[Alert] = []
@@ -288,20 +291,20 @@ _held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
 
 
 def encode_hand_over(hand_over: HandOver) -> bytes:
-    """Alerts with their events."""
+    """Encode alerts with their events."""
     return msgspec.msgpack.encode(hand_over)
 
 
 def decode_hand_over(data: bytes) -> HandOver:
-    """The same alerts. Raises: `msgspec.MsgspecError`."""
+    """Decode alerts from `encode_hand_over`. Raises: `msgspec.MsgspecError`."""
     return _decoder.decode(data)
 
 
 def encode_held(held: HeldAlerts) -> bytes:
-    """What is held back; empty: nothing."""
+    """Encode held alerts; empty: there are none."""
     return b"" if held == HeldAlerts() else msgspec.msgpack.encode(held)
 
 
 def decode_held(data: bytes) -> HeldAlerts:
-    """The same. Raises: `msgspec.MsgspecError`."""
+    """Decode held alerts from `encode_held`. Raises: `msgspec.MsgspecError`."""
     return _held_decoder.decode(data)

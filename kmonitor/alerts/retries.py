@@ -1,17 +1,17 @@
-"""Alerts that a target did not take and that are sent again, and how they travel.
+"""Alerts that a target did not take and that are sent again, and their encoding.
 
-An alert must not arrive twice. So it is sent again only where its target said that it failed, or
-never got it:
+An alert must not arrive twice. So it is sent again only where the target reported a failure, or
+never received the alert:
 
 - a command that could not be started, or that exited with a status above 0. The status is all that
-  a command says about it, and what mail programs say where they have not sent. That a command
-  sends and then fails is its own contradiction; the guide names the rule.
-- a webhook that could not be reached, or that answered "not now" (`RETRIED_ANSWERS`).
+  a command reports, and mail programs report this way that they have not sent. A command that
+  sends and then fails contradicts itself; the guide names the rule.
+- a webhook that could not be reached, or that replied "not now" (`RETRIED_ANSWERS`).
 
-Where nobody knows if it arrived it is not: a command that was killed, by its time or a signal; a
-webhook that took the alert and did not answer, or whose gateway says so (504). Nor is it where the
-same would be refused again. Only the target that failed gets it again, three times at most: after
-a hiccup, after a restart of the service, and after minutes without a network.
+An alert is not sent again where its arrival is uncertain: a command that was killed, by its time
+limit or a signal; a webhook that took the alert and did not reply, or whose gateway says so (504).
+Nor is it sent again where it would be refused again. Only the failed target gets it again, three
+times at most: after a hiccup, after a restart of the service, and after minutes without a network.
 """
 
 from typing import Final, Literal
@@ -21,7 +21,7 @@ import msgspec
 Target = Literal["command", "webhook"]
 
 WAITS_S: Final = (15.0, 60.0, 240.0)
-"""Before each further try, seconds."""
+"""Waits before each further try, seconds."""
 
 RETRIED_ANSWERS: Final = frozenset({408, 429, 500, 502, 503})
 """Status codes of HTTP by which a server says that it has not taken the alert, but may later."""
@@ -32,9 +32,9 @@ class Retry(msgspec.Struct, frozen=True):
 
     Attributes:
         facts: The alert, as JSON values.
-        target: Where to; its address or command is that in force by then.
-        due_s: When, UTC.
-        tries_left: Number of tries after that one.
+        target: The target; its address or command is read from the settings at that time.
+        due_s: Time of the next try, UTC epoch seconds.
+        tries_left: Number of tries after the next one.
     """
 
     facts: dict[str, str | float]
@@ -44,12 +44,12 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How one try at one target ended.
+    """Outcome of one try at one target.
 
     Attributes:
-        target: Which.
-        why: Why it failed; empty: the alert was delivered.
-        may_repeat: It is certain that the target has not got it, and it may take it later.
+        target: The target.
+        why: Reason for the failure; empty: the alert was delivered.
+        may_repeat: True if the target certainly has not received the alert and may take it later.
     """
 
     target: Target
@@ -60,12 +60,13 @@ class Outcome(msgspec.Struct, frozen=True):
 def retry_after(
     outcome: Outcome, facts: dict[str, str | float], tries_left: int, now_wall_s: float
 ) -> Retry | None:
-    """The next try after one that has ended; None: there is none.
+    """Return the next try after one that has ended; None: there is none.
 
     Args:
-        facts: The alert.
-        tries_left: Number of tries after that one.
-        now_wall_s: Now, UTC.
+        outcome: Outcome of the ended try.
+        facts: The alert, as JSON values.
+        tries_left: Number of tries after the ended one.
+        now_wall_s: Now, UTC epoch seconds.
     """
     if not (outcome.why and outcome.may_repeat and tries_left):
         return None
@@ -74,7 +75,7 @@ def retry_after(
 
 
 def due_retries(retries: list[Retry], now_wall_s: float) -> tuple[list[Retry], list[Retry]]:
-    """Those whose time has come, and the others."""
+    """Split retries into those that are due now and the others."""
     due = [each for each in retries if each.due_s <= now_wall_s]
     return due, [each for each in retries if each.due_s > now_wall_s]
 
@@ -83,10 +84,10 @@ _decoder = msgspec.msgpack.Decoder(list[Retry])
 
 
 def encode_retries(retries: list[Retry]) -> bytes:
-    """As the process that delivers reports them to the hub."""
+    """Encode retries for the report of the delivering process to the hub."""
     return msgspec.msgpack.encode(retries)
 
 
 def decode_retries(data: bytes) -> list[Retry]:
-    """The same. Raises: `msgspec.MsgspecError`."""
+    """Decode retries from `encode_retries`. Raises: `msgspec.MsgspecError`."""
     return _decoder.decode(data)

@@ -1,4 +1,4 @@
-"""Rules for alerts, a JSON file: for each kind if, after how long, and how often."""
+"""Rules for alerts, stored as JSON: for each kind on or off, hold time and cool-down."""
 
 import logging
 from pathlib import Path
@@ -36,9 +36,9 @@ class AlertRule(msgspec.Struct, frozen=True):
     """Rule for one kind of alert.
 
     Attributes:
-        is_on: There are alerts of this kind.
-        hold_s: Its cause must have lasted so long, seconds.
-        cool_down_s: At most one alert in so long on the same run or host, seconds.
+        is_on: True if alerts of this kind are raised.
+        hold_s: Least duration of the cause before an alert, seconds.
+        cool_down_s: Least time between two alerts on the same run or host, seconds.
     """
 
     is_on: bool = True
@@ -62,11 +62,11 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The user's choices.
 
     Attributes:
-        rules: Where they differ from the usual ones, by `rule_name`.
+        rules: Rules that differ from the default ones, by `rule_name`.
         command: Run on this machine for each alert, with the alert as JSON at its standard
             input; empty: nothing is run.
-        webhook: http or https address that each alert is posted to; empty: none.
-        form: Form of what is posted; "auto": as the address suggests.
+        webhook: http or https address to which each alert is posted; empty: none.
+        form: Form of the posted message; "auto": derived from the address.
     """
 
     rules: Annotated[dict[Name, AlertRule], msgspec.Meta(max_length=100)] = {}
@@ -75,12 +75,12 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     form: WebhookForm = "auto"
 
     def rule(self, kind: AlertKind, metric: AlertMetric = "") -> AlertRule:
-        """The rule in force."""
+        """The user's rule, or else the default one."""
         return self.rules.get(rule_name(kind, metric), default_rule(kind))
 
 
 def rule_keys() -> list[RuleKey]:
-    """Every rule there is, in the order in which they are shown."""
+    """Keys of all rules, in the order in which they are shown."""
     limits: list[RuleKey] = [
         ("limit", metric) for metric in LIMIT_METRICS if ruled_metric(metric) == metric
     ]
@@ -92,7 +92,7 @@ def rule_keys() -> list[RuleKey]:
 
 
 def ruled_metric(metric: LimitMetric) -> LimitMetric:
-    """The metric whose rules are those of this one: all times have the same."""
+    """Metric whose rule applies to this one: all times share one rule."""
     return "step_time" if metric in STEP_TIME_METRICS or metric == "epoch_time" else metric
 
 
@@ -102,12 +102,12 @@ def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:
 
 
 def default_rule(kind: AlertKind) -> AlertRule:
-    """The rule unless the user chose otherwise."""
+    """Rule that applies unless the user chose another one."""
     return _USUAL[kind]
 
 
 def settings_stamp(folder: Path) -> tuple[int, int, int]:
-    """Differs once the rules were changed, by whomever."""
+    """Stamp of the rules' file that differs after every change, by any process."""
     try:
         found = (folder / _FILE_NAME).stat()
     except OSError:
@@ -116,7 +116,7 @@ def settings_stamp(folder: Path) -> tuple[int, int, int]:
 
 
 def load_alert_settings(folder: Path) -> AlertSettings:
-    """Rules from `alerts.json` in a folder; the usual ones where it is missing or damaged."""
+    """Rules from `alerts.json` in a folder; the default ones if the file is missing or damaged."""
     path = folder / _FILE_NAME
     try:
         return msgspec.json.decode(read_own(path), type=AlertSettings)
@@ -131,7 +131,7 @@ def save_alert_settings(folder: Path, settings: AlertSettings) -> str:
     """Write `alerts.json`, readable by its owner alone: an address may hold a secret.
 
     Returns:
-        Why it could not be written; empty: it was.
+        Reason why the file could not be written; empty: it was written.
     """
     path = folder / _FILE_NAME
     try:

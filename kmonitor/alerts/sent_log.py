@@ -1,9 +1,9 @@
 """Alerts that were sent from this host: a line of JSON for each try at a target, in a small file.
 
-Written by whoever hands alerts over: the process that the hub starts, so that none is missing
-where that hub has ended meanwhile; the window; and `kmonitor alerts test`. The text is kept as it
-was sent. A line is appended in one step. Once the file is full its newer half replaces it; only a
-line that another process appends at that very moment is lost then.
+The file is written by every process that delivers alerts: the process started by the hub, so that
+no line is missing if the hub has ended meanwhile; the window; and `kmonitor alerts test`. The text
+is kept as sent. A line is appended in one step. Once the file is full, its newer half replaces it;
+only a line that another process appends at that very moment is lost then.
 """
 
 import logging
@@ -30,11 +30,11 @@ class SentAlert(msgspec.Struct, frozen=True, omit_defaults=True):
     """One try.
 
     Attributes:
-        sent_wall_s: When, UTC.
-        target: Where to.
+        sent_wall_s: Time of the try, UTC epoch seconds.
+        target: The target.
         facts: The alert, as JSON values.
-        why: Why it failed; empty: the alert was delivered.
-        again_wall_s: When it is tried again, UTC; None: it is not.
+        why: Reason for the failure; empty: the alert was delivered.
+        again_wall_s: Time of the next try, UTC epoch seconds; None: there is none.
     """
 
     sent_wall_s: float
@@ -48,14 +48,14 @@ _decoder = msgspec.json.Decoder(SentAlert)
 
 
 class SentAlertLog:
-    """The file; for any thread and process."""
+    """The log file of sent alerts; for any thread and process."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is read or made. Args: `folder`: The one of the hub's database."""
+        """Touch no file yet. Args: `folder`: Folder of the hub's database."""
         self._path = folder / _NAME
 
     def add(self, sent: SentAlert) -> None:
-        """Append a try; where that fails it is only logged, since the alert itself went out."""
+        """Append a try; a failure to write is only logged, since the alert itself was sent."""
         try:
             make_own_folder(self._path.parent)
             with open_own(self._path, "a") as file:
@@ -68,7 +68,7 @@ class SentAlertLog:
             _log.warning("a sent alert could not be recorded: %s", exc)
 
     def newest(self, n: int) -> list[SentAlert]:
-        """The last tries, newest first; lines that are damaged are left out.
+        """The last tries, newest first; damaged lines are left out.
 
         Raises:
             OSError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""A file that is there as a whole or not at all."""
+"""A file that appears complete or not at all."""
 
 import os
 import secrets
@@ -11,22 +11,22 @@ from typing import BinaryIO
 from kmonitor.base.errors import UserError
 
 _LONGEST_STEM = 80
-"""Characters of the target's name that the unfinished file has in its own."""
+"""Most characters of the target's name in the name of the unfinished file."""
 
 
 @contextmanager
 def atomic_file(output: Path) -> Generator[BinaryIO]:
-    """A file to write to, which takes its name once all is in it.
+    """Open a file to write to, which gets its name once it is complete.
 
-    It is written beside under a name of its own and renamed, so that a failure leaves what was
-    there before, and of two writers the later one wins whole. A device or a pipe is written to as
-    it is.
+    The file is written under a temporary name in the same folder and then renamed. A failure
+    leaves the former file in place, and the later of two writers replaces the whole file. A device
+    or a pipe is written to directly.
 
     Args:
-        output: Its name; an existing file is replaced.
+        output: Name of the file; an existing file is replaced.
 
     Raises:
-        UserError: It cannot be written, with the cause.
+        UserError: The file cannot be written, with the cause.
     """
     try:
         if output.is_dir():
@@ -53,9 +53,9 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def _unfinished(target: Path) -> Generator[tuple[Path, BinaryIO]]:
-    """A new file beside the target that nobody else has; removed, unless it was renamed.
+    """Open a new file with a unique name beside the target; remove it unless it was renamed.
 
-    Who may read the target may read it, and nobody else.
+    The file has the permissions of an existing target, and is never readable by others before.
     """
     name = f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(6)}.part"
     path = target.with_name(name)

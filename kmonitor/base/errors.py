@@ -1,12 +1,12 @@
-"""Failures that are not bugs of ours."""
+"""Failures that are not bugs of kmonitor."""
 
 
 class UserError(Exception):
-    """The world is at fault: shown to the user as a message with what to do.
+    """Failure with an external cause, shown to the user as a message with a remedy.
 
     Attributes:
-        what: What is wrong, naming the thing that was wrong.
-        remedy: What to do about it; may be empty.
+        what: Message that names the failure and the thing concerned.
+        remedy: Advice for the user; may be empty.
     """
 
     def __init__(self, what: str, remedy: str = "") -> None:

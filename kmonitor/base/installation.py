@@ -1,4 +1,4 @@
-"""The installation: how to add an extra that was left out, and where the resources lie."""
+"""The installation: advice for adding a missing extra, and the location of resources."""
 
 import importlib.metadata
 import sys
@@ -9,17 +9,19 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 DISTRIBUTION: Final = "kmonitor-keras"
-"""Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else. It is not
-there yet: a line to run needs a clone or a wheel."""
+"""Name of the distribution: "kmonitor" on the package index is a Kubernetes tool by someone else.
+
+The distribution is not published yet: a command to install it needs a clone or a wheel.
+"""
 
 _PIP: Final = "python -m pip install"
 
 
 def how_to_add(extra: str) -> str:
-    """Remedy where the packages of an extra are lacking: a sentence with the line to run.
+    """Remedy for missing packages of an extra: a sentence with the command to run.
 
     Args:
-        extra: Its name in pyproject.toml.
+        extra: Name of the extra in pyproject.toml.
     """
     in_clone = f'{_PIP} ".[{extra}]"'
     if getattr(sys, "frozen", False):
@@ -40,7 +42,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 def _wheel() -> str:
-    """Path of the file that it was installed from; empty where that was a folder or is unknown."""
+    """Path of the wheel that kmonitor was installed from; empty for a folder or if unknown."""
     try:
         text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
         url = urlsplit(msgspec.json.decode(text or "{}", type=_Source).url)

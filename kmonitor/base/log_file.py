@@ -1,4 +1,4 @@
-"""A rotated log file that nobody but this user can have put there."""
+"""A rotated log file that only this user can have created."""
 
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -11,18 +11,18 @@ from kmonitor_agent.wire.local.private_files import make_own_folder, open_own
 
 
 class OwnLogHandler(RotatingFileHandler):
-    """Makes the folder with mode 0700; also after each turn the file is opened as our others."""
+    """Creates the folder with mode 0700, and opens each new file with the same checks."""
 
     def __init__(self, path: Path, *, max_bytes: int, old_files: int) -> None:
-        """Open it.
+        """Open the log file.
 
         Args:
-            max_bytes: It is turned over at this size.
-            old_files: How many of those before are kept.
+            max_bytes: Size at which the file is rotated.
+            old_files: Number of rotated files that are kept.
 
         Raises:
-            UnsafePath: Another user could have put it there, or it is no plain file.
-            OSError: The folder or the file cannot be made.
+            UnsafePath: Another user could have created the file, or it is no plain file.
+            OSError: The folder or the file cannot be created.
         """
         make_own_folder(path.parent)
         super().__init__(path, maxBytes=max_bytes, backupCount=old_files, encoding="utf-8")

@@ -1,15 +1,15 @@
-"""Output of a process that ended, kept in a file."""
+"""Output of an ended process, kept in a file."""
 
 import os
 from typing import IO
 
 
 def last_line(file: IO[bytes], longest: int) -> str:
-    """The last line that is not empty; empty where there is none.
+    """Return the last line that is not empty; empty if there is none.
 
     Args:
-        file: What the process wrote.
-        longest: Letters of it that are read at most.
+        file: Output of the process.
+        longest: Most characters of the line that are returned.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 4 * longest))

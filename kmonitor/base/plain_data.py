@@ -12,7 +12,7 @@ def json_text(value: object) -> str:
 
 
 def fields_of(value: object) -> Any:
-    """A wire struct as plain data with every field, also those that have their default."""
+    """A wire struct as plain data with every field, including those with their default value."""
     match value:
         case msgspec.Struct():
             names = value.__struct_fields__

@@ -12,7 +12,7 @@ _STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 def fill_standard_streams() -> None:
-    """Give each that is missing to nowhere: a file opened later must not be taken for it."""
+    """Open missing streams on the null device, so that a later file cannot take their number."""
     for number, (name, mode) in enumerate(_STREAMS):
         try:
             os.fstat(number)
@@ -22,9 +22,9 @@ def fill_standard_streams() -> None:
 
 
 def escape_what_cannot_be_encoded() -> None:
-    r"""Have output in ASCII or Latin-1 write `\uXXXX` in place of a `UnicodeEncodeError`.
+    r"""Make output in ASCII or Latin-1 write `\uXXXX` instead of raising `UnicodeEncodeError`.
 
-    The same escapes are right within the strings of JSON.
+    The same escapes are valid within JSON strings.
     """
     codecs.register_error(_ESCAPES, _escaped)
     stream: Any

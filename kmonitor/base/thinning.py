@@ -7,7 +7,7 @@ Floats = NDArray[np.float64]
 
 
 def thin_series(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
-    """At most `2 * buckets` of the points, in time order; extremes are never left out.
+    """Return at most `2 * buckets` of the points, in time order; extremes are always kept.
 
     Args:
         t_s: Rising times `[n]`, seconds.
@@ -26,7 +26,7 @@ def thin_series(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floa
 
 
 def with_gaps(t_s: Floats, values: Floats, gaps_t_s: Floats) -> tuple[Floats, Floats]:
-    """The same with a NaN at each gap behind the first point, so that no line leads across it."""
+    """The points with a NaN at each gap after the first point, so that no line crosses a gap."""
     at = np.searchsorted(t_s, gaps_t_s, "right")
     gaps_t_s = gaps_t_s[at > 0]
     at = at[at > 0]

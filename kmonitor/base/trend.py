@@ -1,4 +1,4 @@
-"""How fast something grows, robustly: one spike, or a third of bad points, moves nothing."""
+"""Robust growth rates: a single spike, or nearly a third of bad points, has no effect."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_POINTS: Final = 500
-"""More are thinned evenly: pairs grow with the square (500 points 6 ms, 200 points 0.4 ms)."""
+"""Most points used; more are thinned evenly.
+
+The number of pairs grows with the square (500 points 6 ms, 200 points 0.4 ms).
+"""
 
 MIN_POINTS: Final = 3
 
@@ -20,12 +23,12 @@ def theil_sen_slope(
     """Median of the slopes of all pairs of points with different x.
 
     Args:
-        x: `[n]`, any order, any unit.
-        y: `[n]`; points where it or x is not finite are left out.
-        max_points: Of more, this many evenly spaced ones count, the first and last among them.
+        x: Positions `[n]`, any order, any unit.
+        y: Values `[n]`; points where x or y is not finite are left out.
+        max_points: Most points used; of more, evenly spaced ones including the first and last.
 
     Returns:
-        Change of y in one unit of x; None for fewer than `MIN_POINTS` points or equal x.
+        Change of y per unit of x; None for fewer than `MIN_POINTS` points or equal x.
 
     Source: Theil 1950 (Proc. K. Ned. Akad. Wet. 53); Sen 1968 (J. Am. Stat. Assoc. 63:1379),
         who leaves out pairs with equal x. Breakdown point 29%.
@@ -36,12 +39,12 @@ def theil_sen_slope(
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """How fast something grows and how well that is known.
+    """Slope with its confidence interval.
 
     Attributes:
         middle: Median of the slopes of all pairs.
         low: Lower end of the interval.
-        high: Upper end.
+        high: Upper end of the interval.
     """
 
     middle: float
@@ -56,16 +59,16 @@ def theil_sen_interval(
     confidence: float = 0.95,
     max_points: int = MAX_POINTS,
 ) -> Slope | None:
-    """The same slope with its interval, which holds for points that do not follow each other.
+    """Slope of `theil_sen_slope` with its confidence interval, valid for independent points.
 
     Args:
-        x: `[n]`, any order, any unit.
-        y: `[n]`.
-        confidence: Share of such intervals that hold the true slope, inside (0, 1).
-        max_points: As of `theil_sen_slope`; fewer points give a wider interval.
+        x: Positions `[n]`, any order, any unit.
+        y: Values `[n]`.
+        confidence: Share of such intervals that contain the true slope, inside (0, 1).
+        max_points: As for `theil_sen_slope`; fewer points give a wider interval.
 
     Returns:
-        None where `theil_sen_slope` gives None.
+        The slope, or None where `theil_sen_slope` returns None.
 
     Source: Sen 1968 (J. Am. Stat. Assoc. 63:1379), from the variance of Kendall's S without ties;
         worked example in Gilbert 1987 (Statistical Methods for Environmental Pollution

@@ -18,18 +18,18 @@ class WakeupPipe:
         self._writer.setblocking(False)  # noqa: FBT003 - as the library has it
 
     def fileno(self) -> int:
-        """The descriptor to poll."""
+        """Descriptor for the poll of the waiting thread."""
         return self._reader.fileno()
 
     def wake(self) -> None:
-        """Wake the waiting thread; from any thread. Several before `clear` count once."""
+        """Wake the waiting thread; from any thread. Several calls before `clear` count once."""
         try:
             self._writer.send(b"w")
         except OSError:
             return  # full: it is awake already; closed: it has ended
 
     def clear(self) -> None:
-        """Take the bytes that were sent."""
+        """Read all sent bytes."""
         try:
             while self._reader.recv(4096):
                 pass
@@ -37,7 +37,6 @@ class WakeupPipe:
             return
 
     def close(self) -> None:
-        """Close both ends."""
         self._reader.close()
         self._writer.close()
 

@@ -1,4 +1,4 @@
-"""`kmonitor audit`: a list of who did what through the hub."""
+"""`kmonitor audit`: list of the actions through the hub, with their users."""
 
 import time
 from typing import Annotated

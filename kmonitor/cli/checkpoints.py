@@ -1,4 +1,4 @@
-"""`kmonitor checkpoints`: checkpoints of a run on the disk, and whether they are whole."""
+"""`kmonitor checkpoints`: checkpoints of a run on the disk, and the check that they are whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,18 +37,19 @@ _SUFFIX = ".h5"
 
 @dataclass(frozen=True, slots=True)
 class ListedCheckpoint:
-    """One checkpoint, as it is listed.
+    """One listed checkpoint. For a damaged one, position fields come from its name, or are None.
 
     Attributes:
         path: The file.
-        fit: Ordinal of its fit; of a damaged one as its name says, or None.
-        epoch: Index from 0; of a damaged one as its name says, or None.
-        step: Steps done in that epoch, 0 at its end; of a damaged one as its name says, or None.
+        fit: Ordinal of the fit.
+        epoch: Index of the epoch, from 0.
+        step: Steps done in that epoch, 0 at its end.
         n_bytes: Size of the file, bytes.
-        wall_s: When it was taken, UTC epoch seconds; of a damaged one when it was last written.
-        variables: How many it holds; None of a damaged one.
-        checksum: Of its state; empty of a damaged one.
-        export: Path of the `.keras` file beside it, or empty.
+        wall_s: Time of the checkpoint, UTC epoch seconds; for a damaged one, time of the last
+            write.
+        variables: Number of variables; None for a damaged one.
+        checksum: Checksum of the state; empty for a damaged one.
+        export: Path of the `.keras` file beside the checkpoint, or empty.
         state: "whole", "damaged: ..." or, if not verified, empty.
     """
 
@@ -117,7 +118,7 @@ def checkpoints(
 
 
 def _checkpoint_folders(client: HubClient, run: RunSummary) -> list[Path]:
-    """Folders that the run named, and the one that is used where a script names none."""
+    """Folders that the run named, and the default folder."""
     events = (decode_row(row) for row in client.all_rows(run.run, ("fit_start",)))
     named = [
         Path(event.checkpoint_dir)
@@ -159,7 +160,7 @@ def _listed(path: Path, header: "CheckpointHeader", state: str) -> ListedCheckpo
 
 
 def _damaged(path: Path, why: str) -> Iterator[ListedCheckpoint]:
-    """A damaged file, as far as its name goes; nothing if it is another program's."""
+    """Yield a damaged file with the fields in its name; nothing for another program's file."""
     from kmonitor_agent.reclaim.checkpoint_seal import has_checkpoint_magic  # noqa: PLC0415 - beside it
     from kmonitor_agent.reclaim.checkpoints import parse_checkpoint_name  # noqa: PLC0415 - NumPy
 

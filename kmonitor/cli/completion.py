@@ -1,4 +1,4 @@
-"""`kmonitor completion`: what Tab offers in bash, zsh and fish, and where that is set up."""
+"""`kmonitor completion`: Tab completion in bash, zsh and fish, and its set-up."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ Shell = Literal["bash", "zsh", "fish"]
 SHELLS: Final[tuple[Shell, ...]] = get_args(Shell)
 _MARK: Final = "# kmonitor completion"
 _HUB_S: Final = 1.0
-"""Longest wait for the names of runs, seconds: somebody has pressed Tab."""
+"""Longest wait for the names of runs, seconds: the user waits for Tab."""
 
 _RUN_NAMES: Final = ("RUN", "A", "B")
 _HOST_NAMES: Final = ("HOST", "--host")
@@ -70,10 +70,10 @@ def script(shell: Shell) -> str:
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """Words that may be in the place of the last one; none: a file, or nothing that is known.
+    """Return possible completions of the last word; empty: a file, or unknown.
 
     Args:
-        words: Behind `kmonitor`; the last one is being typed, and may be empty.
+        words: Words after `kmonitor`; the last one is being typed, and may be empty.
     """
     *before, current = words or ("",)
     if "--" in before:
@@ -93,7 +93,7 @@ def candidates(words: Sequence[str]) -> list[str]:
 
 
 def _command(words: Sequence[str]) -> tuple[App, list[str], list[str]]:
-    """The command that is called, its name, and the words behind it that are no options."""
+    """The called command, its name, and the words after it that are no options."""
     from kmonitor.cli.main import build_app  # noqa: PLC0415 - it imports this module by name
 
     app = build_app(words[0] if words else "")
@@ -132,7 +132,7 @@ def _is_flag(argument: Any) -> bool:
 
 
 def _limits(current: str) -> list[str]:
-    """A metric, its threshold, and the action."""
+    """Completions of a limit: metric, threshold and action."""
     metric, _, rest = current.partition("=")
     threshold, colon, _ = rest.partition(":")
     if colon:
@@ -162,7 +162,7 @@ def _values(argument: Any, name: str) -> list[str]:
 
 
 def _run_names() -> list[str]:
-    """Names and ids of the hub's runs, if one runs: none is started for a Tab."""
+    """Names and ids of a running hub's runs; no hub is started for a Tab."""
     folders = find_folders()
     if not view_socket_path(folders).exists():
         return [LAST]
@@ -186,7 +186,7 @@ def _login_shell() -> Shell:
 
 
 def script_path(shell: Shell) -> Path:
-    """Where `--install` writes the script of a shell."""
+    """Path to which `--install` writes the script of a shell."""
     data = Path(os.environ.get("XDG_DATA_HOME", "") or expand_user("~/.local/share"))
     config = Path(os.environ.get("XDG_CONFIG_HOME", "") or expand_user("~/.config"))
     match shell:
@@ -199,7 +199,7 @@ def script_path(shell: Shell) -> Path:
 
 
 def _startup_path(shell: Shell) -> Path | None:
-    """File of the shell's that reads the script; None: it finds that by itself."""
+    """Start-up file of the shell that reads the script; None: the shell finds it by itself."""
     match shell:
         case "bash":
             return expand_user("~/.bashrc")
@@ -239,7 +239,7 @@ def _remove(shell: Shell) -> None:
 
 
 def _set_startup_line(startup: Path, line: str) -> None:
-    """Replace our line in a shell's file; all others stay as they are."""
+    """Replace kmonitor's line in a shell's file; all others stay unchanged."""
     # A link into somebody's repository of such files is followed, as an editor would.
     target = startup.resolve()
     before = (

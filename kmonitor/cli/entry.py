@@ -1,4 +1,4 @@
-"""Where the command begins: signals end it quietly from the first moment on, imports included."""
+"""Entry point of the command: signals end it quietly at any time, even during imports."""
 
 import os
 import signal
@@ -7,21 +7,21 @@ from types import FrameType
 from typing import Final, NoReturn
 
 _SIGNAL_STATUS: Final = 128
-"""A shell's status of a process that a signal ended is this and the signal's number."""
+"""Added to a signal's number, a shell's exit status for a process ended by that signal."""
 
 _ENDINGS: Final = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this process; its exit status.
+    """Run the command line of this process and return its exit status.
+
+    SIGINT, SIGTERM and SIGHUP during the imports end the process at once, as no resources are held
+    yet. Afterwards SIGINT raises `KeyboardInterrupt`, the others `SystemExit`, so that files and
+    child processes are cleaned up; a command with its own handlers (the hub, the window) sets them
+    later.
 
     Args:
-        arguments: Without the program's name; None: those of the process.
-
-    SIGINT, SIGTERM and SIGHUP during the imports end the process at once: nothing is held yet.
-    Afterwards SIGINT raises `KeyboardInterrupt`, the others `SystemExit`, so that files and child
-    processes are put away; a command with handlers of its own (the hub, the window) sets them
-    later.
+        arguments: Arguments without the program's name; None: those of the process.
     """
     for number in (signal.SIGINT, *_ENDINGS):
         # Ignored by who started us (nohup, a shell's background job): so it stays.

@@ -1,4 +1,4 @@
-"""`kmonitor export`: everything that is stored of a run, for programs."""
+"""`kmonitor export`: all stored data of a run, for programs."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`kmonitor hosts`: the hosts whose hubs window and command line reach over ssh."""
+"""`kmonitor hosts`: hosts whose hubs the window and the command line reach over ssh."""
 
 from typing import Annotated
 

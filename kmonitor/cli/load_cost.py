@@ -1,4 +1,4 @@
-"""`kmonitor load-cost`: cost of loading a model, each way measured in processes of its own."""
+"""`kmonitor load-cost`: cost of loading a model, with separate processes for each method."""
 
 from pathlib import Path
 from typing import Annotated

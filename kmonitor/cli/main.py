@@ -1,4 +1,4 @@
-"""The command `kmonitor`: its subcommands, and how failures reach the user."""
+"""The command `kmonitor`: its subcommands, and messages for failures."""
 
 import difflib
 import os
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 
 _EMPTY: Final = ("False", '""', "()", "None")
-"""Defaults that say nothing: an option that is not given is off, or empty."""
+"""Defaults not shown: an absent option is off, or empty."""
 
 _MOST_CHOICES: Final = 26
-"""Longest list of choices beside an option, characters; at 80 columns the column has 28."""
+"""Longest list of choices beside an option, characters; the column has 28 of 80."""
 
 _STYLES: Final = {
     "markdown.code": "bold cyan",
     **dict.fromkeys(("cyclopts.choices", "cyclopts.default", "cyclopts.env_var"), "dim"),
 }
-"""No background, and colours of the terminal's own palette; rich prints code on black."""
+"""Styles without background, in the terminal's own palette; rich prints code on black."""
 
 _NAMES: Final = {
     **dict.fromkeys(("hub", "bind", "prometheus"), "ADDRESS"),
@@ -67,7 +67,7 @@ _NAMES: Final = {
     "input-shape": "SHAPE",
     "measured": "BATCH=SIZE",
 }
-"""Placeholders of options whose own name says nothing about their value."""
+"""Placeholders of options whose name does not describe their value."""
 
 _EXAMPLES: Final = {
     "TIME": "30s, 12h or 7d",
@@ -78,7 +78,7 @@ _EXAMPLES: Final = {
     "BATCH=SIZE": "32=1.9GiB",
     "N": "20",
 }
-"""Values of options, by their placeholder."""
+"""Example values of options, by placeholder."""
 
 _REQUIRED = re.compile(r"--([a-z-]+) (?:STR|CHOICE)\b")
 
@@ -87,7 +87,7 @@ class HelpFormat:
     """Formatter of cyclopts for `--help`."""
 
     show_metavar = True
-    """Required options keep their placeholder in the line of usage."""
+    """Keep placeholders of required options in the line of usage."""
 
     def __call__(self, console: Any, options: Any, panel: "HelpPanel") -> None:
         """Print a panel of options or commands."""
@@ -98,7 +98,7 @@ class HelpFormat:
             DefaultFormatter()(console, options, panel.copy(entries=entries))
 
     def render_description(self, console: Any, _options: Any, description: Any) -> None:
-        """Print what the command is for."""
+        """Print the description of the command."""
         markdown = getattr(description, "primary_renderable", description)
         if hasattr(markdown, "code_theme"):
             markdown.code_theme = "ansi_dark"  # without a background
@@ -113,7 +113,7 @@ class HelpFormat:
 
 
 class _Styled:
-    """Markdown in our styles: the panel around it brings rich's own again."""
+    """Markdown in kmonitor's styles: the panel around it resets them to rich's own."""
 
     def __init__(self, markdown: Any) -> None:
         self._markdown = markdown
@@ -165,17 +165,17 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "alerts": "applies to the alerts",
     "keys mine": "applies to the key",
 }
-"""Commands for the machine on which they are called, and what they do there."""
+"""Commands that act on the machine on which they are called, with their action."""
 
 _ADDRESSED: Final = (("hosts", "add"), ("hosts", "remove"), ("hosts", "rename"))
 
 
 def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | None:
-    """Cause and remedy of an unknown option; None: nothing is known of it.
+    """Cause and remedy of an unknown option; None: not known.
 
     Args:
         arguments: All words of the command line.
-        option: The one that its command does not know.
+        option: The option that the command does not know.
     """
     # After `--` nothing is an option any more, and the parser is of another mind.
     if "--" in arguments and option in arguments[arguments.index("--") :]:
@@ -289,7 +289,7 @@ _SUBCOMMANDS = {
     "completion": ("kmonitor.cli.completion:completion", "Set up Tab completion."),
     "purge": ("kmonitor.cli.purge:purge", "List and remove all kmonitor files."),
 }
-"""Name to import path and line in the list of commands; `--help` is each one's docstring."""
+"""Name to import path and line in the list of commands; docstrings are the `--help` texts."""
 
 
 _GROUPS = {
@@ -302,7 +302,7 @@ _GROUPS = {
     "keys": ("list", "mine", "revoke"),
     "runs": ("prune", "pin", "unpin"),
 }
-"""Commands of groups, which are not imported to explain a mistyped word."""
+"""Commands of groups, so that a mistyped word is explained without imports."""
 
 _OTHER_WORDS = {
     **dict.fromkeys(("ps", "ls", "list", "get", "history"), "runs"),
@@ -338,7 +338,7 @@ _OTHER_WORDS = {
     "version": "--version",
     "help": "--help",
 }
-"""Words of other programs for what a command of this one does."""
+"""Words of other programs for commands of this one."""
 
 _LISTING: Final = ("ls", "list", "get", "show")
 _REMOVING: Final = ("rm", "remove", "delete", "del")
@@ -368,16 +368,16 @@ _OTHER_VALUES: Final = {
     **dict.fromkeys(("time", "step_time"), "step"),
     **dict.fromkeys(("age", "new", "newest"), "started"),
 }
-"""Words of other programs for a choice of an option."""
+"""Words of other programs for choices of options."""
 
 _FOR_SCRIPTS: Final = ("-o", "--output", "--format", "--no-headers", "--no-header")
 
 
 def build_app(called: str = "") -> App:
-    """The command line; a subcommand's module is imported only when it is called.
+    """Build the command line; a subcommand's module is imported only when it is called.
 
     Args:
-        called: The subcommand that is, and then explains itself by its own docstring.
+        called: The called subcommand, whose help is its own docstring.
     """
     app = App(
         name="kmonitor",
@@ -404,7 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Args:
-        arguments: Without the program's name; None: those of the process.
+        arguments: Arguments without the program's name; None: those of the process.
 
     Returns:
         The exit status.
@@ -434,7 +434,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _bound_terminal_size() -> None:
-    """Keep COLUMNS and LINES within what rich can lay out: it loops at a width of 1."""
+    """Bound COLUMNS and LINES to sizes that rich can lay out: it loops at a width of 1."""
     for name, (least, most) in _TERMINAL_SIZES.items():
         written = os.environ.get(name)
         if written is None:
@@ -470,7 +470,7 @@ def _guarded(argv: list[str]) -> int:
 
 
 def _shown(path: object) -> str:
-    """A path that the system refused, which may be of any length."""
+    """A refused path, shortened, as it may be of any length."""
     text = terminal_safe(os.fsdecode(path) if isinstance(path, bytes) else str(path))
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
@@ -487,7 +487,7 @@ def _require_valid_home() -> None:
 
 
 def _is_text(argv: list[str]) -> bool:
-    """False if there are bytes that are no text: fine in a path, but in no name of a hub's."""
+    """False if there are bytes that are no text, which are valid in paths but not in names."""
     return all(word.encode(errors="ignore").decode() == word for word in argv)
 
 
@@ -509,7 +509,7 @@ def _complain_of_command_line(argv: list[str], exc: CycloptsError) -> None:
 
 
 def _example(option: str, hint: Any) -> str:
-    """How a value of an option looks, with a comma; empty: not known."""
+    """Example of an option's value, after a separator; empty: not known."""
     from kmonitor.cli.common.options import choices_of  # noqa: PLC0415 - for an error only
 
     if choices := ", ".join(choices_of(hint)):
@@ -520,7 +520,7 @@ def _example(option: str, hint: Any) -> str:
 
 
 def _meant_value(exc: CoercionError, typed: str) -> str:
-    """The choice that was meant; empty: not known."""
+    """The intended choice; empty: not known."""
     word = typed.casefold()
     meant = _OTHER_VALUES.get(word, word)
     return meant if f'"{meant}"' in str(exc).partition("Choose from")[2] else ""

@@ -1,7 +1,7 @@
 """`kmonitor map`: memory of a training, layer by layer, before it runs.
 
-The model comes from a file, a function of a script, or a run; in this order below: the command,
-the model and its plan, printing, earlier measurements, and smaller inputs for advice.
+The model comes from a file, a function of a script, or a run. The order below: the command, the
+model and its plan, printing, earlier measurements, and smaller inputs for advice.
 """
 
 import time
@@ -183,10 +183,10 @@ def _print_result(
 
 
 def _checked(options: TrainingOptions) -> list[PeakMeasurement]:
-    """See that all was written as it can be read, before a process is started for the model.
+    """Check that all options can be parsed, before a process is started for the model.
 
     Returns:
-        What was measured.
+        Measured peaks from the options.
     """
     _optimizer(options.optimizer, "")
     for each in options.input_shape or ():
@@ -197,7 +197,7 @@ def _checked(options: TrainingOptions) -> list[PeakMeasurement]:
 def _planned_model(
     target: str, options: TrainingOptions, file: FileOptions, peaks: Sequence[PeakMeasurement]
 ) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
-    """The model, its plan, measurements of such trainings, and why no step is traced."""
+    """The model, its plan, measurements of such trainings, and the reason for an untraced step."""
     before = measured_before
     described = None
     if target.startswith(_RUN):
@@ -233,7 +233,7 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
 
 
 def _described(target: str, options: TrainingOptions, file: FileOptions) -> TracedModel:
-    """With its step where its code is at hand; else by the file itself, where it says all."""
+    """The model with its traced step if its code is available; else from the file alone."""
     if not (Path(target).suffix or ":" in target or Path(target).exists()):
         raise UserError(f"File not found: {target}.", f"For a run use: kmonitor map run:{target}")
     source = model_source_of(
@@ -270,7 +270,7 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
 
 @contextmanager
 def _waiting(what: str) -> Generator[Callable[[], bool]]:
-    """Show for how long something goes on; what it gives is to be called meanwhile."""
+    """Show the duration of a wait; the yielded function must be called meanwhile."""
     began_s = time.monotonic()
 
     def tick() -> bool:
@@ -298,9 +298,9 @@ _BATCH: Final = 32
 
 
 def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> MapResult:
-    """The map, with why it was not traced, or not corrected.
+    """Return the map, with the reason if it was not traced or not corrected.
 
-    `is_demanded`: what was measured was given by the user.
+    `is_demanded`: the measurements were given by the user.
     """
     try:
         result = begin_map(question)
@@ -338,10 +338,10 @@ def _document(layout: ModelLayout, result: MapResult) -> dict[str, object]:
 
 
 _BATCH_DIGITS: Final = 10
-"""A batch with so many digits would be two thousand million samples: a slip of the keyboard."""
+"""Digits of a batch size that must be a typing error: thousands of millions of samples."""
 
 _MOST_PEAK_BYTES: Final = 2**50
-"""A pebibyte: no device or host has it."""
+"""Largest accepted peak: a pebibyte, more than any device or host has."""
 
 
 def _measured(text: str) -> PeakMeasurement:
@@ -456,7 +456,7 @@ def print_fit(fit: BatchFit, limit_bytes: int) -> None:
 
 
 def print_advice(advised: Sequence[PeakReduction]) -> None:
-    """Print what would lower the peak, the largest saving first."""
+    """Print changes that would lower the peak, the largest saving first."""
     if not advised:
         print_text("No known single change would save even 1 MiB.")
         return
@@ -469,11 +469,11 @@ def print_advice(advised: Sequence[PeakReduction]) -> None:
 def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
     """Earlier measurements of the same model, trained in the same way.
 
-    A hub is queried, and started, only where one has stored something or a training has left it.
+    A hub is queried, and started, only if a hub has stored data or a training has left some.
 
     Args:
-        layout: Of the model.
-        plan: How it would be trained.
+        layout: Layout of the model.
+        plan: Training plan.
     """
     folders = find_folders()
     if not (folders.database.exists() or folders.spool.exists()):
@@ -487,7 +487,7 @@ def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, .
 
 
 def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
-    """The newest fit of a run whose model is known, and the measurements of all runs.
+    """Return the newest fit of a run whose model is known, and the measurements of all runs.
 
     Args:
         wanted: The run's id, the beginning of one, its name, or `last`.
@@ -521,7 +521,7 @@ def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
 
 
 def _measured_runs(client: HubClient) -> list[str]:
-    """Ids of the runs with a measured peak, the first one first."""
+    """Ids of the runs with a measured peak, oldest first."""
     found: dict[str, None] = {}
     cursor = 0
     more = True
@@ -535,15 +535,15 @@ def _measured_runs(client: HubClient) -> list[str]:
 
 _PICTURE = 3
 _LEAST = 8
-"""Sides and lengths are not halved below this; so the few features of a table stay."""
+"""Least halved side or length, so that the few features of a table stay."""
 
 
 def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelLayout]:
-    """Layouts of the model with smaller inputs, by the text of the change; else empty.
+    """Layouts of the model with smaller inputs, by the text of the change; may be empty.
 
     Args:
-        source: Where the model is made from, in a process of its own.
-        layout: As it is.
+        source: Source of the model, which is built in a separate process.
+        layout: Layout of the unchanged model.
     """
     found = _halved(layout)
     if found is None:
@@ -557,7 +557,7 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
 
 
 def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
-    """Half as high and wide, or half as long, in words; None for other inputs."""
+    """Text and shape of an input half as high and wide, or half as long; None for other inputs."""
     if len(layout.inputs) != 1 or not layout.calls:
         return None
     tensor = layout.tensors[layout.inputs[0]]

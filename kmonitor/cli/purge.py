@@ -1,6 +1,6 @@
-"""`kmonitor purge`: lists every file, socket and hub of kmonitor's, asks, and removes them.
+"""`kmonitor purge`: lists every file, socket and hub of kmonitor, and removes them on request.
 
-`find_own_files` knows kmonitor's files by folder, kind and exact name; the rest stays.
+`find_own_files` identifies kmonitor's files by folder, kind and exact name; all others stay.
 """
 
 import os
@@ -33,7 +33,7 @@ from kmonitor_agent.wire.local.supervision import supervisions_folder
 from kmonitor_agent.wire.messages.unions import HubReply
 
 _OTHERS_SHOWN: Final = 20
-"""Number of files and folders of others that are named."""
+"""Most files and folders of others that are named."""
 
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
@@ -111,7 +111,7 @@ def _remove(folders: Folders) -> int:
 
 
 def _removed(path: Path) -> str:
-    """Reason why a file could not be removed; empty when it is gone."""
+    """Remove a file; return the reason for a failure, or empty."""
     try:
         path.unlink(missing_ok=True)
     except OSError as exc:
@@ -124,8 +124,8 @@ class OwnFiles:
     """Contents of kmonitor's folders.
 
     Attributes:
-        ours: Files and sockets of kmonitor's.
-        others: The rest; a folder covers all below it.
+        ours: Files and sockets of kmonitor.
+        others: All other files; a folder includes everything below it.
     """
 
     ours: list[Path] = field(default_factory=list[Path])
@@ -283,11 +283,11 @@ def _is_ours(path: Path, pattern: re.Pattern[str]) -> bool:
 
 
 def remove_emptied(removed: list[Path], folders: Folders) -> None:
-    """Remove the folders that became empty when these files of kmonitor's went.
+    """Remove the folders that became empty by the removal of kmonitor's files.
 
     Args:
-        removed: As `find_own_files` found them.
-        folders: Where they lay; the state folder itself stays.
+        removed: Removed files, from `find_own_files`.
+        folders: Folders of these files; the state folder itself stays.
     """
     emptied = {folder for path in removed for folder in path.parents}
     own_paths = _own_folders(folders)
@@ -306,7 +306,7 @@ def remove_emptied(removed: list[Path], folders: Folders) -> None:
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove a folder unless something lies in it or it cannot be removed."""
+    """Remove a folder unless it is not empty or cannot be removed."""
     try:
         folder.rmdir()
     except OSError:

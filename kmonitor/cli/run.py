@@ -1,4 +1,4 @@
-"""`kmonitor run`: a script under supervision, so that it can be started again and go on."""
+"""`kmonitor run`: a script under supervision, so that it can be restarted and continue."""
 
 import os
 import sys

@@ -297,7 +297,7 @@ def prune(  # noqa: PLR0913 - the user's options
 
 
 def _remove(client: HubClient, found: list[RunSummary]) -> int:
-    """Remove runs; number of those that the hub keeps, each with its reason on standard error."""
+    """Remove runs; return the number of refusals, whose reasons go to standard error."""
     refused = 0
     for run in found:
         try:
@@ -309,19 +309,19 @@ def _remove(client: HubClient, found: list[RunSummary]) -> int:
 
 
 _ABANDONED_S: Final = 3600.0
-"""A silent run whose process cannot be seen may go after this time; the hub decides."""
+"""Age, seconds, of a silent run with invisible process for its removal; the hub decides."""
 
 
 def runs_to_remove(
     runs: list[RunSummary], *, age_s: float, n_bytes: int, now_wall_s: float
 ) -> list[RunSummary]:
-    """The runs that may be removed and are old and large enough, the oldest first.
+    """Return the removable runs that are old and large enough, the oldest first.
 
     Args:
-        runs: All.
+        runs: All runs.
         age_s: Least time since the last event, seconds.
-        n_bytes: More than this is large.
-        now_wall_s: Now, UTC.
+        n_bytes: Size above which a run is large, bytes.
+        now_wall_s: Now, UTC epoch seconds.
     """
     found = [
         run

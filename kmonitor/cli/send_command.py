@@ -131,7 +131,7 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
     Args:
         run: The run.
         action: The command.
-        why: Why its process cannot do it, as that said when it began; may be empty.
+        why: Reason that the run's process gave when it began; may be empty.
     """
     if run.state in ENDED_STATES:
         raise UserError(
@@ -180,7 +180,6 @@ def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) ->
 
 
 def requester_name() -> str:
-    """Name of the user who asks."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -215,9 +214,9 @@ def _print_outcome(
 def _with_limits(
     exit_status: int, arguments: Arguments, typed: Sequence[str], *, waited: bool
 ) -> int:
-    """The same exit status; says how limits were understood, unless those in force are printed.
+    """Return the exit status; print the parsed limits, unless those in force are printed.
 
-    And that a limit without an action holds nothing back.
+    Also print a note that a limit without an action does not prevent anything.
     """
     if not isinstance(arguments, SetLimits) or exit_status not in (DONE, STILL_WAITING):
         return exit_status
@@ -241,7 +240,7 @@ _ENDINGS = {
 
 
 def _outcome_rows(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """Records of the action: one, or one for each level of `auto`; of a diagnosis its evidence."""
+    """Records of the action: one, or one per level of `auto`; for a diagnosis its evidence."""
     if status.state not in ("done", "failed"):
         return []
     result_rows: list[EventRow] = []
@@ -259,7 +258,7 @@ _IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
 
 
 def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """The setting in force after a command that has no record of its own, with its warnings."""
+    """The setting in force after a command without a record of its own, with its warnings."""
     kind = _IN_FORCE.get(status.name)
     if status.state != "done" or kind is None:
         return []
@@ -274,20 +273,20 @@ def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list
 
 
 OFF = "off"
-"""In place of a threshold, to take a metric's limit away."""
+"""Used in place of a threshold to remove a metric's limit."""
 
 _EXAMPLE = "For example: kmonitor command last set_limits ram=80%:reload step_time='250 ms'"
 
 
 def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
-    """The arguments of `set_limits`.
+    """Return the arguments of `set_limits`.
 
     Args:
-        assignments: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
-        set_by: Who sets them.
+        assignments: Texts METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
+        set_by: User who sets the limits.
 
     Raises:
-        UsageError: There are none, or one makes no sense.
+        UsageError: There is no limit, or one is invalid.
     """
     if not assignments:
         raise UsageError("set_limits needs at least one limit.", _EXAMPLE)
@@ -304,7 +303,7 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
 
 
 def requested_text(arguments: SetLimits) -> str:
-    """The limits with their units: "RAM at most 8 GiB, reload; no limit on VRAM"."""
+    """Text of the limits with their units: "RAM at most 8 GiB, reload; no limit on VRAM"."""
     limited = {limit.metric for limit in arguments.limits}
     parts = [
         f"{metric_name(limit.metric)} at most {threshold_text(limit)}, {limit.action}"
@@ -317,7 +316,7 @@ def requested_text(arguments: SetLimits) -> str:
 
 
 def _contradicts(metric: LimitMetric, spec: LimitSpec, others: Sequence[LimitSpec]) -> bool:
-    """True unless they are steps: another action at another threshold."""
+    """True unless the limits are steps: another action at another threshold."""
     same = [each for each in others if each.metric == metric]
     return not same or any(
         each.action == spec.action or (each.value, each.fraction) == (spec.value, spec.fraction)
@@ -349,7 +348,7 @@ _LIKE_A_LIMIT: Final = re.compile(r"\s*(\w+)\s*(?:[<>=:]=?|\s)\s*(\S.*)")
 
 
 def _meant_limit(assignment: str) -> str:
-    """As it is written rightly: "ram=8GB" for "RAM > 8GB"; empty: not known."""
+    """Correct spelling: "ram=8GB" for "RAM > 8GB"; empty: not known."""
     found = _LIKE_A_LIMIT.fullmatch(assignment)
     name = found[1].casefold() if found else ""
     name = _OTHER_NAMES.get(name, name)

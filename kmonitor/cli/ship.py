@@ -111,7 +111,7 @@ def _require_spools(folder: Path, *, follow: bool) -> None:
 
 @dataclass(slots=True)
 class _Spool:
-    """A spool and its state."""
+    """A spool and the state of its shipping."""
 
     spool_reader: SpoolReader
     progress: ShippingProgress
@@ -128,9 +128,9 @@ class ShipTarget:
     """The hub that gets the spools.
 
     Attributes:
-        folders: This user's.
-        host: Its host, as for ssh or by its remembered name; None: not so.
-        hub: Its address, `tcp://HOST:PORT?key=KEY`; None: not so.
+        folders: This user's folders.
+        host: Host of the hub, an ssh destination or a remembered name; None: none.
+        hub: Address of the hub, `tcp://HOST:PORT?key=KEY`; None: none.
     """
 
     folders: Folders
@@ -149,15 +149,15 @@ class ShipTarget:
         return "your hub" if self.hub is None else "the hub at that address"
 
     def is_transient(self, exc: HubUnreachable | HostError) -> bool:
-        """True if trying again may help."""
+        """True if another attempt may succeed."""
         return exc.is_transient if isinstance(exc, HostError) else True
 
     @contextmanager
     def endpoint(self) -> Generator[IngestEndpoint]:
-        """Its endpoint for trainings, for as long as the route holds.
+        """Yield the hub's endpoint for trainings, with the route kept open.
 
         Raises:
-            UserError: It is not reached, or not any more.
+            UserError: The hub is not reached, or the route is lost.
         """
         if self.hub is not None:
             yield IngestEndpoint(network_ingest(self.hub, self.folders))
@@ -174,14 +174,14 @@ class ShipTarget:
                 raise route_lost(self.host, remedy) from exc
 
     def runs(self) -> dict[str, RunSummary]:
-        """The runs that it knows by their ids; none where a training's key may not list them."""
+        """Runs of the hub by id; empty where a training's key may not list them."""
         if self.hub is not None or self._is_direct:
             return {}
         with open_hub(self.host) as client:
             return {run.run: run for run in client.runs()}
 
     def is_read_by_own_hub(self, spool: Path) -> bool:
-        """True if a spool lies where this user's own hub finds it."""
+        """True if a spool lies in the folder that this user's own hub reads."""
         return spool.parent.resolve() == self.folders.spool.resolve()
 
     @property
@@ -192,19 +192,19 @@ class ShipTarget:
 
 _EVERY_S: Final = 1.0
 _SCAN_EVERY: Final = 5
-"""Rounds from one search for new spools to the next."""
+"""Rounds between two searches for new spools."""
 
 _TRIES: Final = 5
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
-"""Number of tries after the route is lost, and pauses between them; with `--follow` no end."""
+"""Number of tries after the route is lost, and pauses between tries; no end with `--follow`."""
 
 
 class _Shipping:
-    """All spools of a folder on their way.
+    """Shipping of all spools of a folder.
 
     Attributes:
-        spools: Those found so far, by path.
+        spools: Spools found so far, by path.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class _Shipping:
         """Ship, over a new route whenever one is lost; returns only without `--follow`.
 
         Raises:
-            UserError: The hub was never reached, or not again.
+            UserError: The hub was not reached, at first or after a lost route.
         """
         while True:
             try:

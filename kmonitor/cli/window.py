@@ -1,4 +1,4 @@
-"""`kmonitor`: open the app, or explain what keeps it from opening."""
+"""`kmonitor`: open the window, or explain why it cannot open."""
 
 import contextlib
 import importlib
@@ -27,10 +27,13 @@ from kmonitor_agent.wire.local.folders import Folders, find_folders
 
 OLDEST_QT = (6, 10, 2)
 OLDEST_CHARTS = (0, 14)
-"""Oldest PySide6 and pyqtgraph that draw the charts right together. Source: pyproject.toml."""
+"""Oldest PySide6 and pyqtgraph that draw charts correctly together. Source: pyproject.toml."""
 
 CRASHING_QT = (6, 12, 0)
-"""Aborts Python 3.10 and 3.11 within seconds: each void call drops a reference to None."""
+"""PySide6 that aborts Python 3.10 and 3.11 within seconds.
+
+Each void call drops a reference to None.
+"""
 
 PICTURE_SIZE = (1440, 900)
 """Width and height of a screenshot, pixels."""
@@ -89,7 +92,7 @@ def _require_one_source(host: str | None, folder: Path | None) -> None:
 
 
 def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> None:
-    """Check all that a picture needs, the hub of these folders too."""
+    """Check all requirements of a picture, including the hub of these folders."""
     # A picture is the same whatever the screen, and no window flashes up for it.
     settle_platform(offscreen=True)
     check_screenshot_folder(screenshot)
@@ -124,7 +127,7 @@ def check_screenshot_name(screenshot: Path) -> None:
     """Check that a picture's name ends in .png.
 
     Raises:
-        UserError: It does not.
+        UserError: The name has another ending.
     """
     if screenshot.suffix.lower() != ".png":
         raise UserError(
@@ -136,10 +139,10 @@ def check_screenshot_name(screenshot: Path) -> None:
 
 
 def check_screenshot_folder(screenshot: Path) -> None:
-    """Check that a picture can be written there.
+    """Check that a picture can be written to its folder.
 
     Raises:
-        UserError: It cannot, with the cause.
+        UserError: The picture cannot be written, with the cause.
     """
     folder = screenshot.absolute().parent
     if screenshot.is_dir():
@@ -157,7 +160,7 @@ def ready_for_qt(*, offscreen: bool) -> None:
     """Check that Qt can start here, before it is imported.
 
     Args:
-        offscreen: Nothing is to be shown, only drawn.
+        offscreen: True if the window is only drawn, not shown.
 
     Raises:
         UserError: Packages, system libraries or the display are missing.
@@ -203,7 +206,7 @@ def _require_packages() -> None:
 
 
 def window_packages() -> dict[str, str]:
-    """The window's distributions and their versions, empty if absent; nothing is imported."""
+    """Versions of the window's distributions, empty if absent; nothing is imported."""
     return {
         "PySide6-Essentials": version_of("PySide6-Essentials") or version_of("PySide6"),
         "pyqtgraph": version_of("pyqtgraph"),

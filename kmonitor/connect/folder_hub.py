@@ -1,6 +1,6 @@
-"""A hub of its own that only shows the spools of a folder, live; gone when it is closed.
+"""A private hub that only shows the spools of a folder, live; it is deleted when closed.
 
-Its database lies in the temporary folder. Neither the folder nor this user's hub is changed.
+Its database lies in the temporary folder. Neither the spool folder nor this user's hub is changed.
 """
 
 import os
@@ -28,22 +28,22 @@ _LOG_BYTES: Final = 4 * 1024**2
 
 
 class NoSpools(UserError):
-    """There is nothing to be shown in a folder."""
+    """A folder has nothing to show."""
 
 
 class FolderHub:
     """A private hub on a folder's spools. Use as a context manager, or `close` it.
 
     Attributes:
-        folder: What is shown.
-        folders: Where the private hub is; settings and logs are this user's own.
+        folder: Folder of the spools that are shown.
+        folders: Folders of the private hub; settings and logs are this user's own.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Start the hub and wait until it answers.
+        """Start the hub and wait until it replies.
 
         Raises:
-            NoSpools: The folder cannot be read, or has no spool of a run in it.
+            NoSpools: The folder cannot be read, or contains no spool of a run.
             UserError: The hub does not start.
         """
         self.folder = expand_user(str(folder)).absolute()
@@ -82,7 +82,7 @@ class FolderHub:
         self.close()
 
     def close(self) -> None:
-        """End the hub and remove its database; again is harmless."""
+        """End the hub and remove its database; may be called again."""
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -108,7 +108,7 @@ class FolderHub:
 
 
 def is_without_spools(folder: Path) -> bool:
-    """Whether a folder can be read, and no training has written there yet."""
+    """True if a folder can be read and no training has written there yet."""
     try:
         return not spools_below(folder)
     except OSError:
@@ -116,10 +116,10 @@ def is_without_spools(folder: Path) -> bool:
 
 
 def require_spools(folder: Path) -> list[Path]:
-    """The spools in a folder.
+    """Return the spools in a folder.
 
     Raises:
-        NoSpools: The folder cannot be read, or has none.
+        NoSpools: The folder cannot be read, or contains no spools.
     """
     remedy = (
         "Choose a folder that training runs wrote to with KMONITOR_SPOOL=FOLDER KMONITOR_HUB=off."

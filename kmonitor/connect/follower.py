@@ -1,8 +1,8 @@
 """The window's connection to one hub: a thread that follows runs and rows and carries requests.
 
 `HubFollower` owns the thread and the socket, and reconnects by itself. It keeps two kinds of open
-requests: `OpenRequests` has those of the window, each sent again until its last reply came;
-`PullCursors` has the follower's own, one page of runs and one of rows at a time, behind cursors
+requests: `OpenRequests` has those of the window, each sent again until its last reply arrives;
+`PullCursors` has the follower's own, one page of runs and one of rows at a time, after cursors
 that survive a lost connection. Both number their requests from one counter.
 """
 
@@ -50,10 +50,10 @@ LOG = logging.getLogger("kmonitor.connect")
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The hub answers. When its id differs from before, all that was known of it is void.
+    """The hub is connected. If its id differs from before, all earlier data is void.
 
     Attributes:
-        hub: Its own status.
+        hub: Status of the hub.
     """
 
     hub: HubReply
@@ -64,7 +64,7 @@ class HubStatusChanged:
     """The status of the connected hub has changed.
 
     Attributes:
-        hub: The new one.
+        hub: The new status.
     """
 
     hub: HubReply
@@ -72,12 +72,12 @@ class HubStatusChanged:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The hub does not answer; posted again after every failed attempt.
+    """The hub does not reply; posted again after every failed attempt.
 
     Attributes:
-        why: In words.
-        retry_in_s: Seconds until the next attempt; None: not before the user asks.
-        since_wall_s: Since when, UTC epoch seconds.
+        why: Reason, as text.
+        retry_in_s: Seconds until the next attempt; None: not before the user requests it.
+        since_wall_s: Time of the disconnection, UTC epoch seconds.
     """
 
     why: str
@@ -91,10 +91,10 @@ class RouteChanged:
 
     Attributes:
         stage: "asking" (for its hub, over ssh), "opening" (the tunnel), "open" or "closed".
-        what: Why it is closed, in words; empty otherwise.
-        remedy: What to do about it; may be empty.
-        retry_in_s: Seconds until the next attempt; None: not before the user asks for it.
-        hub: The hub found there; None while there is none.
+        what: Reason why the route is closed, as text; empty otherwise.
+        remedy: Advice for the user; may be empty.
+        retry_in_s: Seconds until the next attempt; None: not before the user requests it.
+        hub: The hub found on the host; None while there is none.
     """
 
     stage: Literal["asking", "opening", "open", "closed"]
@@ -135,8 +135,8 @@ _JOIN_S = 5.0
 class HubFollower:
     """Owns the thread `kmonitor-follower` and the socket to one hub.
 
-    Live rows begin at the hub's newest row when first connected; after a lost connection to the
-    same hub they go on where they were, so that nothing is missing or comes twice.
+    Live rows begin at the hub's newest row when first connected. After a lost connection to the
+    same hub they continue from the last row, so that no row is missing or repeated.
 
     Attributes:
         inbox: News, oldest first; the reader takes from the left.
@@ -152,16 +152,17 @@ class HubFollower:
         on_link: Callable[[bool], None] | None = None,
         hub_location: str = "",
     ) -> None:
-        """Nothing happens before `start`.
+        """Create the follower; its thread runs from `start` on.
 
         Args:
             endpoint: ZeroMQ address of the hub's view socket, or a hub on the network.
-            wake_reader: Called from the follower's thread when the inbox got something; at most
+            wake_reader: Called from the follower's thread when the inbox has new messages; at most
                 once until `drained`.
-            inbox_limit: With so many messages waiting, the follower pulls no more.
-            clock: Where time comes from.
-            on_link: Called from the follower's thread: the hub was reached, or an attempt failed.
-            hub_location: Where the hub is, in words; empty: at the endpoint.
+            inbox_limit: Number of waiting messages from which the follower pulls no more.
+            clock: Source of time; None: the system's clock.
+            on_link: Called from the follower's thread with True if the hub was reached, False if
+                an attempt failed.
+            hub_location: Location of the hub as text; empty: the endpoint.
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
@@ -195,29 +196,29 @@ class HubFollower:
             self._wakeup.close()
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """Send a request, now or when the hub is back; from any thread.
+        """Send a request, now or when the hub is connected again; from any thread.
 
         Commands are sent again until their state is final; each new state is posted.
 
         Returns:
-            The number that its replies carry in `request_id`; any number in `message` is replaced.
+            The number in `request_id` of the replies; any number in `message` is replaced.
         """
         number = self._open_requests.add(message)
         self._wakeup.wake()
         return number
 
     def retry_now(self) -> None:
-        """Do not wait for the next attempt; from any thread."""
+        """Start the next attempt at once; from any thread."""
         self._is_impatient.set()
         self._wakeup.wake()
 
     def suspend(self, why: str) -> None:
-        """There is no route to the hub now: disconnect and try no more; from any thread."""
+        """Disconnect until `resume`, since there is no route to the hub; from any thread."""
         self._suspended_why = why
         self._wakeup.wake()
 
     def resume(self) -> None:
-        """There is a route to the hub, perhaps a new one: reconnect at once; from any thread."""
+        """Reconnect at once over the open route, perhaps a new one; from any thread."""
         self._suspended_why = ""
         self._is_renewed.set()
         self.retry_now()
@@ -227,7 +228,7 @@ class HubFollower:
         self._put(news)
 
     def drained(self) -> None:
-        """The reader has emptied the inbox: wake it again for what comes next."""
+        """Note that the reader has emptied the inbox; wake it again for the next message."""
         self._is_woken.clear()
         self._pull_cursors.resume()
         if self.inbox:
@@ -369,7 +370,7 @@ class HubFollower:
 MAX_OPEN = 256
 _COMMAND_AGAIN_S = 1.0
 _ANSWER_S = 3.0
-"""A hub that was quickly replaced never saw the request: every request may be sent twice."""
+"""Seconds until a request is sent again: a hub that was quickly replaced never received it."""
 
 
 # One counter for all hubs of a process: the number of a reply alone says which request it is for.
@@ -378,7 +379,7 @@ _LOCK = threading.Lock()
 
 
 class OpenRequests:
-    """Any thread may `add`; all else belongs to the follower's thread."""
+    """Open requests; any thread may `add`, everything else belongs to the follower's thread."""
 
     def __init__(self) -> None:
         self._new: deque[tuple[int, msgspec.Struct]] = deque()
@@ -392,7 +393,7 @@ class OpenRequests:
             return next(_NUMBERS)
 
     def add(self, message: msgspec.Struct) -> int:
-        """Take a request; returns the number that its replies will carry."""
+        """Take a request; return the number that its replies will carry."""
         number = self.next_number()
         self._new.append((number, msgspec.structs.replace(message, request_id=number)))
         return number
@@ -406,7 +407,7 @@ class OpenRequests:
         return [self._open[number] for number, due_s in self._due_s.items() if due_s <= now_s]
 
     def sent(self, message: msgspec.Struct, now_s: float) -> None:
-        """Note that a request went out; it is sent again until its last reply came."""
+        """Note that a request went out; it is sent again until its last reply arrives."""
         number = int(getattr(message, "request_id", 0))
         again_s = _COMMAND_AGAIN_S if isinstance(message, CommandRequest) else _ANSWER_S
         self._due_s[number] = now_s + again_s
@@ -421,7 +422,7 @@ class OpenRequests:
         return dropped
 
     def resend_all(self, now_s: float) -> None:
-        """After a new connection: every open request is due."""
+        """Make every open request due, after a new connection."""
         self._due_s = dict.fromkeys(self._open, now_s)
 
     def accept_reply(self, message: ToDesktop, now_s: float) -> bool:
@@ -460,7 +461,7 @@ _MAX_PAGES_UNREAD = 16
 
 
 class PullCursors:
-    """Cursors into one hub. Owned by the follower's thread, but for `resume`."""
+    """Cursors into one hub. Owned by the follower's thread, except `resume`."""
 
     def __init__(self, next_number: Callable[[], int]) -> None:
         self._next_number = next_number
@@ -478,7 +479,7 @@ class PullCursors:
         self._pages_unread = 0
 
     def connected(self, reply: HubReply) -> None:
-        """Connected; another hub id resets all cursors."""
+        """Take the status of the connected hub; another hub id resets all cursors."""
         self._hub_reply = reply
         self._hint = None
         self._hub_request = 0
@@ -494,7 +495,7 @@ class PullCursors:
         return isinstance(message, (RunsReply, RowsReply)) and message.hub != self._hub
 
     def resume(self) -> None:
-        """The reader has taken what was there; from its thread."""
+        """Continue after the reader has emptied the inbox; from the reader's thread."""
         self._pages_unread = 0
 
     def wait_s(self, now_s: float, most_s: float) -> float:

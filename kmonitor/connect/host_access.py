@@ -1,4 +1,4 @@
-"""A hub on another host for the length of one command."""
+"""Access to a hub on another host for the duration of one command."""
 
 import threading
 from collections.abc import Generator
@@ -20,16 +20,16 @@ from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc_endpo
 def remote_endpoint(
     folders: Folders, host: str, *, stop: threading.Event | None = None
 ) -> Generator[str | NetworkHub]:
-    """A host's hub, forwarded to here; it is started if none answers.
+    """Yield the forwarded endpoint of a host's hub, which is started if none replies.
 
     Args:
-        folders: This user's, for the socket and the remembered hosts.
-        host: As for ssh, or a remembered name, also of a hub on the network.
-        stop: Given up when it is set.
+        folders: This user's folders, for the socket and the remembered hosts.
+        host: An address for ssh, or a remembered name, also of a hub on the network.
+        stop: Cancels the attempt when set.
 
     Raises:
-        ConnectCancelled: It was.
-        HostError: It is not reached, and why.
+        ConnectCancelled: `stop` was set.
+        HostError: The hub is not reached, with the reason.
         UserError: The address cannot be used, or there is no ssh here.
         NotPrivate: The folder for the socket is open to others.
     """
@@ -43,7 +43,7 @@ def remote_endpoint(
 
 @contextmanager
 def remote_ingest(folders: Folders, host: str) -> Generator[IngestEndpoint]:
-    """The ingest endpoint of a host's hub. Args and Raises: as `remote_endpoint`, no `stop`."""
+    """Yield the ingest endpoint of a host's hub. Args and Raises: see `remote_endpoint`."""
     known = known_host(folders, host)
     if known.address.startswith(SCHEME):
         yield IngestEndpoint(network_ingest(known.address, folders))
@@ -60,16 +60,16 @@ def open_tunnel(
     is_ingest: bool = False,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[RemoteHub, SshTunnel]]:
-    """A host's hub, reached over ssh, and a tunnel to one of its sockets.
+    """Yield a host's hub, reached over ssh, and a tunnel to one of the hub's sockets.
 
     Args:
-        folders: This user's.
+        folders: This user's folders.
         is_ingest: Forward the socket for trainings instead of the one for windows.
-        stop: Given up when it is set.
+        stop: Cancels the attempt when set.
 
     Raises:
-        ConnectCancelled: It was.
-        UserError: As `remote_endpoint`.
+        ConnectCancelled: `stop` was set.
+        UserError: See `remote_endpoint`.
     """
     stop = stop or threading.Event()
     found = ensure_remote(host.address, command=host.command, stop=stop)
@@ -90,18 +90,18 @@ def open_tunnel(
 
 
 def known_host(folders: Folders, host: str) -> RememberedHost:
-    """The remembered host that is meant, else one of this address. Raises: `BadAddress`."""
+    """The remembered host of this name or address, else a new one. Raises: `BadAddress`."""
     return HostStore(folders).find(host) or RememberedHost(checked_address(host))
 
 
 def check_host(
     folders: Folders, host: RememberedHost, *, stop: threading.Event | None = None
 ) -> RemoteHub:
-    """See whether a host's hub can be had from here; given up when `stop` is set.
+    """Check that a host's hub can be reached from here, and return it; `stop` cancels the check.
 
     Raises:
         ConnectCancelled: `stop` was set.
-        UserError: As `remote_endpoint`.
+        UserError: See `remote_endpoint`.
     """
     if host.address.startswith(SCHEME):
         with HubClient(network_hub(host.address, folders)) as client:

@@ -1,7 +1,7 @@
 """The connection to a hub on another host: its route over ssh, kept open, and its follower.
 
-Two threads: `HostRoute` asks for the hub, forwards its socket and reconnects (`kmonitor-host`);
-`HubFollower` reads through the socket (`kmonitor-follower`) and reports when nobody answers there.
+Two threads: `HostRoute` finds the hub, forwards its socket and reconnects (`kmonitor-host`);
+`HubFollower` reads through the socket (`kmonitor-follower`) and reports a missing reply.
 """
 
 import logging
@@ -32,16 +32,16 @@ LOG = logging.getLogger("kmonitor.connect")
 class RemoteHubFollower:
     """A `HubFollower` for a hub on another host: the same methods, over a `HostRoute`.
 
-    While the route is closed the follower is suspended, and the news is of the route.
+    While the route is closed, the follower is suspended, and the news concerns the route.
     """
 
     def __init__(
         self, host: RememberedHost, local: Path, *, wake_reader: Callable[[], None]
     ) -> None:
-        """Nothing happens before `start`.
+        """Create the connection; threads run from `start` on.
 
         Args:
-            local: Where its hub's socket is to appear here.
+            local: Local path for the forwarded socket of the host's hub.
             wake_reader: See `HubFollower`.
         """
         self._follower = HubFollower(
@@ -63,7 +63,7 @@ class RemoteHubFollower:
         self._host_route.start()
 
     def stop(self) -> None:
-        """End threads and ssh; hub and trainings there go on."""
+        """End threads and ssh; the hub and trainings on the host continue."""
         self._host_route.stop()
         self._follower.stop()
 
@@ -71,7 +71,7 @@ class RemoteHubFollower:
         return self._follower.send_request(message)
 
     def retry_now(self) -> None:
-        """Do not wait for the next attempt; from any thread."""
+        """Start the next attempt at once; from any thread."""
         self._host_route.retry_now()
         self._follower.retry_now()
 
@@ -99,20 +99,20 @@ _JOIN_S: Final = 10.0
 
 
 class HostRoute:
-    """Owns the thread `kmonitor-host`, its ssh processes, and nothing of the hub's messages.
+    """Owns the thread `kmonitor-host` and its ssh processes; handles no messages of the hub.
 
-    What only the user can repair (a refused key, no kmonitor there) is not tried again before
-    `retry_now`: a server locks out who knocks for ever.
+    After an error that only the user can repair (a refused key, no kmonitor on the host) the next
+    attempt waits for `retry_now`: servers lock out clients that keep trying.
     """
 
     def __init__(
         self, host: RememberedHost, local: Path, on_change: Callable[[RouteChanged], None]
     ) -> None:
-        """Nothing happens before `start`.
+        """Create the connection; threads run from `start` on.
 
         Args:
-            local: Where its hub's socket is to appear here.
-            on_change: Called from this thread when the route opened, closed or changed.
+            local: Local path for the forwarded socket of the host's hub.
+            on_change: Called from the route's thread when the route opened, closed or changed.
         """
         self._host = host
         self._local = local
@@ -128,24 +128,24 @@ class HostRoute:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and ssh; the hub there goes on."""
+        """End the thread and ssh; the hub on the host continues."""
         self._stop.set()
         self._wakeup.set()
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
     def retry_now(self) -> None:
-        """Do not wait for the next attempt; from any thread."""
+        """Start the next attempt at once; from any thread."""
         self._back_off_s = _BACK_OFF_FIRST_S
         self._wakeup.set()
 
     def missed(self) -> None:
-        """The route is open, and no hub answers at its end: see what is wrong; from any thread."""
+        """Check the route, since it is open and no hub replies at its end; from any thread."""
         self._is_missed = True
         self._wakeup.set()
 
     def reached(self) -> None:
-        """The hub answers: the next attempt, if there must be one, may be soon; any thread."""
+        """Note that the hub replies, and reset the back-off of attempts; from any thread."""
         self._is_missed = False
         self._back_off_s = _BACK_OFF_FIRST_S
 
@@ -191,7 +191,7 @@ class HostRoute:
             raise no_forwarding(self._host.address)
 
     def _watch(self, tunnel: SshTunnel) -> None:
-        """Until ssh ends, or the hub is found in another place."""
+        """Watch the tunnel until ssh ends, or the hub is found at another path."""
         while not self._stop.is_set():
             self._wakeup.wait(_POLL_S)
             self._wakeup.clear()

@@ -1,4 +1,4 @@
-"""Why a host's hub is not reached, in the user's terms: read from what ssh and the host said."""
+"""Errors of reaching a host's hub, in the user's terms, from the output of ssh and the host."""
 
 import re
 from collections.abc import Sequence
@@ -23,30 +23,33 @@ HostErrorCode = Literal[
     "no_hub",
     "broken",
 ]
-"""The error for programs; `HostError` says it in words."""
+"""Error code for programs; `HostError` has the text."""
 
 _TRANSIENT: Final[frozenset[HostErrorCode]] = frozenset(
     ("host_unknown", "refused", "silent", "no_hub", "hub_failed", "broken")
 )
-"""Pass with time alone. The rest waits for the user: servers lock out who knocks for ever."""
+"""Errors that may pass by themselves.
+
+All others wait for the user: servers lock out clients that keep trying.
+"""
 
 _LONGEST_OUTPUT: Final = 300
 _INSTALL: Final = "python3 -m pip install ./kmonitor"
-"""Beside the clone: a full stop alone, as from inside of it, reads as the sentence's own."""
+"""Command from beside the clone: from inside it, "." would read as the sentence's full stop."""
 
 _CLOSED_BY_UNKNOWN: Final = "closed by UNKNOWN port"
-"""Last words of ssh when the jump host or proxy that it goes through has ended."""
+"""Last message of ssh when its jump host or proxy has ended."""
 
 _PAST_JUMP: Final = "stdio forwarding failed"
-"""It says this besides when that jump host was reached, and the host behind it was not."""
+"""Further message of ssh when the jump host was reached, but not the host behind it."""
 
 
 class HostError(UserError):
     """A host's hub is not reached.
 
     Attributes:
-        code: What is wrong.
-        address: Which host.
+        code: Kind of the error.
+        address: Address of the host.
     """
 
     def __init__(self, code: HostErrorCode, address: str, what: str, remedy: str = "") -> None:
@@ -56,7 +59,7 @@ class HostError(UserError):
 
     @property
     def is_transient(self) -> bool:
-        """True if it is worth trying again without the user."""
+        """True if another attempt may succeed without the user."""
         return self.code in _TRANSIENT
 
 
@@ -80,11 +83,11 @@ _PATTERNS: Final[tuple[tuple[str, HostErrorCode], ...]] = (
 
 
 def ssh_error(address: str, output: str) -> HostError:
-    """The error that ssh's own words mean.
+    """Return the error for the messages of ssh.
 
     Args:
-        address: The host that it was to reach.
-        output: Its standard error.
+        address: Address of the host.
+        output: Standard error of ssh.
     """
     code: HostErrorCode = "broken"
     for pattern, meant in reversed(_PATTERNS):
@@ -103,10 +106,10 @@ def ssh_error(address: str, output: str) -> HostError:
 
 
 def not_found(address: str, tried: Sequence[str]) -> HostError:
-    """No place on the host has kmonitor.
+    """Error: kmonitor was not found on the host.
 
     Args:
-        tried: Which places, in words.
+        tried: Descriptions of the searched places.
     """
     tried_paths = "; ".join(tried)
     return HostError(
@@ -120,10 +123,11 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
 
 
 def login_ended(address: str, status: int, output: str) -> HostError:
-    """The key was accepted, and no command was run: no shell, or start-up files that end it.
+    """Error: the key was accepted, but no command was run (no shell, or start-up files end it).
 
     Args:
         status: Exit status of the login.
+        output: Output of the login.
     """
     last = _last_line(output)
     detail = f" It says: {last}" if last else ""
@@ -139,7 +143,7 @@ def login_ended(address: str, status: int, output: str) -> HostError:
 
 
 def hub_silent(address: str, seconds: float) -> HostError:
-    """The host was reached, and kmonitor there did not respond within so many seconds."""
+    """Error: the host was reached, but kmonitor did not respond within `seconds` seconds."""
     return HostError(
         "silent",
         address,
@@ -150,21 +154,21 @@ def hub_silent(address: str, seconds: float) -> HostError:
 
 
 def route_lost(address: str, remedy: str) -> HostError:
-    """The way to a host's hub was there and is not any more; with what to do."""
+    """Error: the connection to a host's hub was lost, with a remedy."""
     what = f"The connection to {address} was lost, or its hub stopped."
     return HostError("broken", address, what, remedy)
 
 
 def no_forwarding(address: str) -> HostError:
-    """Its hub answers there, and ssh may not reach its socket from here."""
+    """Error: the hub replies on its host, but ssh may not forward its socket."""
     return HostError("forwarding", address, *_message_and_remedy("forwarding", address))
 
 
 def too_old(address: str, version: str) -> HostError:
-    """The hub there speaks no protocol that this kmonitor does.
+    """Error: the hub is too old to share a protocol version with this kmonitor.
 
     Args:
-        version: kmonitor's version there; empty: so old that it does not say.
+        version: kmonitor's version on the host; empty: too old to report one.
     """
     which = f"kmonitor {version}" if version else "The kmonitor installation"
     return HostError(
@@ -176,7 +180,7 @@ def too_old(address: str, version: str) -> HostError:
 
 
 def too_new(address: str, version: str) -> HostError:
-    """The hub there speaks only protocols newer than ours."""
+    """Error: the hub has only protocol versions newer than those of this kmonitor."""
     return HostError(
         "too_new",
         address,

@@ -65,18 +65,18 @@ _PAGE_ROWS = 1000
 _RESEND_S = 1.0
 _POLL_S = 0.1
 _STUCK_S = 60.0
-"""How long a hub may say that it works on an answer and not get on with anything."""
+"""Longest time, seconds, for which a hub may report work on a reply without any progress."""
 
 _CHECK_S = 0.2
-"""How often to see whether a hub on the network refuses this device."""
+"""Interval of checks for a refusal by a hub on the network, seconds."""
 
 
 class HubUnreachable(UserError):
-    """No hub answered.
+    """No hub replied.
 
     Attributes:
-        endpoint: Where it was asked.
-        timeout_s: For how long, seconds.
+        endpoint: Endpoint of the request.
+        timeout_s: Length of the wait, seconds.
     """
 
     def __init__(self, endpoint: str, timeout_s: float) -> None:
@@ -92,7 +92,7 @@ class HubUnreachable(UserError):
 
 
 class HubStuck(UserError):
-    """The hub is there, and what answers in it does not get on."""
+    """The hub is running, but the work on its reply makes no progress."""
 
     def __init__(self, endpoint: str, stuck_s: float) -> None:
         super().__init__(
@@ -103,11 +103,11 @@ class HubStuck(UserError):
 
 
 class HubRefused(UserError):
-    """The hub answered that it will not.
+    """The hub refused a request.
 
     Attributes:
         code: See `ErrorMessage.code`.
-        text: The hub's words.
+        text: Message of the hub.
     """
 
     def __init__(self, code: str, text: str) -> None:
@@ -117,14 +117,17 @@ class HubRefused(UserError):
 
 
 class HubAccessDenied(UserError):
-    """The hub is there and does not let this device in; says why and what to do."""
+    """The hub does not let this device in; with reason and remedy."""
 
 
 def _ignore_pending(_pending: ReplyPending | None) -> None: ...
 
 
 class HubClient:
-    """Asks and waits; for one thread. Use as a context manager or `close` it."""
+    """Sends requests and waits for replies; for one thread.
+
+    Use as a context manager or `close` it.
+    """
 
     def __init__(
         self,
@@ -135,16 +138,16 @@ class HubClient:
         stuck_s: float = _STUCK_S,
         on_working: Callable[[ReplyPending | None], object] = _ignore_pending,
     ) -> None:
-        """Connect; a hub that is not there is noticed at the first request.
+        """Connect; a missing hub is noticed at the first request.
 
         Args:
             endpoint: ZeroMQ address, or a hub on the network; None: this user's hub.
-            folders: Where this user's hub is; None: by the environment.
-            timeout_s: How long each request waits for its reply, or for the hub's word that it
-                works on it, seconds.
-            stuck_s: How long a hub that says so may get on with nothing, seconds.
-            on_working: Called with each word of the hub that an answer takes long, and with None
-                once there was one and the waiting is over.
+            folders: Folders of this user's hub; None: from the environment.
+            timeout_s: Longest wait of each request for its reply, or for the hub's report that it
+                is working on the reply, seconds.
+            stuck_s: Longest time for which a working hub may make no progress, seconds.
+            on_working: Called with each report that a reply takes long, and with None at the end
+                of a wait with such reports.
         """
         self._on_working = on_working
         hub = endpoint or ipc_endpoint(view_socket_path(folders or find_folders()))
@@ -171,15 +174,14 @@ class HubClient:
         self.close()
 
     def close(self) -> None:
-        """Close the socket."""
         self._view_socket.close()
 
     def hub(self, *, stop: bool = False) -> HubReply:
-        """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
+        """Return the hub's status; with `stop` the hub also ends. Raises: `HubUnreachable`."""
         return self._request(HubRequest(request_id=self._next(), stop=stop), HubReply)
 
     def runs(self, since_change: int = 0) -> list[RunSummary]:
-        """Summaries that changed after `since_change`, oldest start first, all pages."""
+        """Summaries that changed after `since_change`, all pages, oldest start first."""
         found: dict[str, RunSummary] = {}
         while True:
             reply = self.runs_page(since_change)
@@ -201,14 +203,14 @@ class HubClient:
         kinds: Sequence[str] = (),
         limit: int = _PAGE_ROWS,
     ) -> RowsReply:
-        """One page of rows behind `cursor`."""
+        """One page of rows after `cursor`."""
         request = RowsRequest(
             request_id=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )
         return self._request(request, RowsReply)
 
     def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
-        """Every stored row of a run, page by page; the next is on its way while one is used."""
+        """Yield every stored row of a run; the next page is requested while one is used."""
         page = self.rows(runs=[run], kinds=kinds, limit=_PAGE_ROWS)
         while page.more:
             request = RowsRequest(
@@ -236,7 +238,7 @@ class HubClient:
         to_s: float | None = None,
         buckets: int = 600,
     ) -> SeriesReply:
-        """Columns of a run, thinned. Raises: `HubRefused` when the run is not known."""
+        """Columns of a run, thinned. Raises: `HubRefused`: the run is not known."""
         request = SeriesRequest(
             request_id=self._next(),
             run=run,
@@ -248,13 +250,19 @@ class HubClient:
         return self._request(request, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
-        """The current verdicts of a run, one a metric. Raises: `HubRefused`, not known there."""
+        """Current verdicts of a run, one per metric.
+
+        Raises: `HubRefused`: the run is not known.
+        """
         return self._request(
             VerdictsRequest(request_id=self._next(), run=run), VerdictsReply
         ).verdicts
 
     def verdicts_so_far(self, run: str) -> VerdictsReply:
-        """The same, or those stored where reading the run takes long. Raises: as `verdicts`."""
+        """Current verdicts, or stored ones where reading the run takes long.
+
+        Raises: see `verdicts`.
+        """
         request = VerdictsRequest(request_id=self._next(), run=run, partial=True)
         return self._request(request, VerdictsReply)
 
@@ -268,7 +276,7 @@ class HubClient:
         id: str | None = None,  # noqa: A002 - the wire's word
         requested_by: str = "",
     ) -> CommandStatus:
-        """Ask once for a command; the same `id` asked again only returns its status."""
+        """Request a command once; a repeated `id` only returns the command's status."""
         request = CommandRequest(
             request_id=self._next(),
             id=id or new_id(),
@@ -282,7 +290,7 @@ class HubClient:
         return self._request(request, CommandReply).status
 
     def wait_for(self, sent: CommandStatus, *, timeout_s: float) -> CommandStatus:
-        """Ask again until the command is final, or `timeout_s` seconds have passed."""
+        """Poll until the command is final, or `timeout_s` seconds have passed."""
         end_s = time.monotonic() + timeout_s
         status = sent
         while status.state not in FINAL_STATES and time.monotonic() < end_s:
@@ -310,19 +318,20 @@ class HubClient:
         self._request(request, EditReply)
 
     def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysReply:
-        """Who may connect over the network, after a change if one is named.
+        """Return the authorized keys for the network, after applying a change if one is given.
 
         Args:
-            revoke: Name or key of one that may connect no more.
+            authorize: Key to authorize; None: none.
+            revoke: Name or key to revoke; empty: none.
 
         Raises:
-            HubRefused: It cannot be done, with the reason.
+            HubRefused: The change is not possible, with the reason.
         """
         request = KeysRequest(request_id=self._next(), authorize=authorize, revoke=revoke)
         return self._request(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
-        """The hub's audit, newest first: a page behind row `before` (0: all)."""
+        """One page of the hub's audit, newest first, before row `before` (0: from the newest)."""
         return self._request(
             AuditRequest(request_id=self._next(), before=before, limit=limit), AuditReply
         )

@@ -1,7 +1,7 @@
 """Sockets to a hub, on this machine or on the network: keys, handshake, requests, ingest.
 
-Nothing is trusted on first use: the hub's key is in the address that the user was given, and a hub
-with another key cannot even finish the handshake.
+Nothing is trusted on first use: the hub's key is part of the address that the user enters, and a
+hub with another key cannot even finish the handshake.
 """
 
 from contextlib import suppress
@@ -33,9 +33,9 @@ class NetworkHub:
     """A hub on the network.
 
     Attributes:
-        address: Where it is, and which key it must have.
-        keys: This device's own.
-        role: What these keys are for.
+        address: Address of the hub, with the key it must have.
+        keys: Keys of this device.
+        role: Role of these keys.
     """
 
     address: DirectAddress
@@ -44,10 +44,10 @@ class NetworkHub:
 
 
 def network_hub(url: str, folders: Folders) -> NetworkHub:
-    """The hub behind `tcp://HOST:PORT?key=KEY`, with this device's keys, made on first use.
+    """The hub at `tcp://HOST:PORT?key=KEY`, with this device's keys, created on first use.
 
     Raises:
-        UserError: The address is none, or this device's keys cannot be used; says what to do.
+        UserError: The address is invalid, or this device's keys cannot be used; with a remedy.
     """
     try:
         address = parse_direct_address(url)
@@ -57,16 +57,16 @@ def network_hub(url: str, folders: Folders) -> NetworkHub:
 
 
 def network_ingest(url: str, folders: Folders) -> NetworkHub:
-    """The same hub as trainings on this device reach it, with their keys. Raises: `UserError`."""
+    """The hub for trainings on this device, with their keys. Raises: see `network_hub`."""
     hub = network_hub(url, folders)
     return NetworkHub(hub.address, _load_or_make_keys(folders, "agent"), role="agent")
 
 
 def device_keys(folders: Folders) -> KeyPair:
-    """The keys of this user's app and command line on this device, made on first use.
+    """Keys of this user's window and command line on this device, created on first use.
 
     Raises:
-        UserError: They cannot be made, or others could know them.
+        UserError: The keys cannot be created, or others could know them.
     """
     return _load_or_make_keys(folders, "desktop")
 
@@ -87,16 +87,16 @@ _HIGH_WATER = 64
 
 
 class _HubSocket:
-    """One DEALER socket with a context of its own; owned by one thread.
+    """One DEALER socket with its own context; owned by one thread.
 
-    Connecting does not fail where no hub is: the caller notices that no reply comes.
+    Connecting does not fail without a hub: the caller notices the missing reply.
 
     Args:
         hub: ZeroMQ address, or a hub on the network with the keys to use.
-        options: Socket options besides those that all have.
+        options: Socket options besides the common ones.
 
     Attributes:
-        socket: For the caller's poller.
+        socket: Socket for the caller's poller.
     """
 
     def __init__(self, hub: str | NetworkHub, *options: tuple[int, int]) -> None:
@@ -120,11 +120,11 @@ class _HubSocket:
 
     @property
     def refusal(self) -> str:
-        """Why the hub does not let this device in, as far as was heard; else empty."""
+        """Known reason why the hub does not let this device in; empty if there is none."""
         return "" if self._handshake is None else self._handshake.refusal()
 
     def send(self, message: msgspec.Struct) -> bool:
-        """Send, or return False when the hub does not take any more now."""
+        """Send a message; return False when the hub takes no more now."""
         try:
             self.socket.send_multipart(pack(message), zmq.DONTWAIT)
         except zmq.Again:
@@ -136,7 +136,7 @@ class _HubSocket:
         return bool(self.socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN))
 
     def close(self, *, linger_s: float = 0.0) -> None:
-        """Close at once, or give what is queued so many seconds; by the thread that made it."""
+        """Close after at most `linger_s` seconds for queued messages; by the owner thread."""
         if self._handshake is not None:
             self._handshake.close()
         self.socket.close(linger=int(linger_s * 1000))
@@ -154,7 +154,7 @@ class ViewSocket(_HubSocket):
         super().__init__(hub, (zmq.MAXMSGSIZE, _MAX_REPLY_BYTES), (zmq.RCVHWM, _HIGH_WATER))
 
     def receive(self) -> ToDesktop | None:
-        """The next message that can be decoded and is there already, None if there is none."""
+        """Next decodable message that has already arrived; None if there is none."""
         while True:
             try:
                 frames = self.socket.recv_multipart(zmq.DONTWAIT)
@@ -171,7 +171,7 @@ class IngestSocket(_HubSocket):
         super().__init__(hub, (zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES))
 
     def receive(self, timeout_s: float) -> ToAgent | None:
-        """The next message within so many seconds; None if none came, or it was malformed."""
+        """Next message within `timeout_s` seconds; None if none arrived, or it was malformed."""
         if not self.wait(timeout_s):
             return None
         try:
@@ -185,14 +185,17 @@ _OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _NO_HUB = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 _ANSWERED = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _SURE_AFTER = 3
-"""A hub that just closes its socket looks like one with another key, once or twice."""
+"""Failed handshakes that prove another key.
+
+A hub that is closing its socket looks like one with another key once or twice.
+"""
 
 
 class Handshake:
-    """Encrypts a socket, and sees how its handshakes end. Owned by the socket's thread."""
+    """Encrypts a socket, and watches its handshakes. Owned by the socket's thread."""
 
     def __init__(self, socket: "zmq.Socket[bytes]", hub: NetworkHub) -> None:
-        """Before the socket is connected."""
+        """Set up the socket; call before it is connected."""
         self._socket = socket
         self._hub = hub
         self._refusal = ""
@@ -204,13 +207,13 @@ class Handshake:
         self._monitor = socket.get_monitor_socket(_REFUSED | _OTHER_KEY | _NO_HUB | _ANSWERED)
 
     def refusal(self) -> str:
-        """Why this device is not let in, in words; empty as long as nothing is known."""
+        """Reason why this device is not let in, as text; empty as long as none is known."""
         while self._monitor.poll(0):
             self._apply_event(recv_monitor_message(self._monitor)["event"])
         return self._refusal
 
     def close(self) -> None:
-        """Stop watching; before the socket is closed."""
+        """Stop watching; call before the socket is closed."""
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
 

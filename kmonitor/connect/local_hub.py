@@ -1,4 +1,4 @@
-"""This user's hub: folders made for it, started, asked, ended when it hangs."""
+"""This user's hub: creating folders, starting, querying and stopping it, also when it hangs."""
 
 import os
 import shutil
@@ -36,23 +36,23 @@ _ANOTHER_STARTED_IT = 3
 """Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
 
 _started: "list[subprocess.Popen[bytes]]" = []
-"""Hubs that this process started, kept so that they can be reaped when they end."""
+"""Hubs started by this process, kept so that they can be reaped when they end."""
 
 
 class HubDidNotStart(UserError):
-    """A hub was started and does not answer; says why as far as it can be seen."""
+    """A hub was started and does not reply; with the reason as far as it is known."""
 
 
 def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
-    """This user's hub; started as a process of its own when none answers.
+    """Return the status of this user's hub; it is started as a separate process if none replies.
 
-    It outlives its starter: trainings go on when the window is closed. It ends by itself when for
-    ten minutes no run was live and no desktop asked.
+    The hub outlives its starter: trainings continue when the window is closed. It ends by itself
+    after ten minutes without live runs and without requests of a window.
 
     Raises:
-        HomeUnusable: A folder that it needs cannot be made, or is open to others.
-        HubSilent: One is there that does not answer.
-        HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
+        HomeUnusable: A folder that the hub needs cannot be created, or is open to others.
+        HubSilent: A hub is running that does not reply.
+        HubDidNotStart: The hub refuses to run here, or does not reply in `timeout_s` seconds.
     """
     found = request_local_hub(folders, timeout_s=_FIRST_ANSWER_S)
     if found is not None:
@@ -79,7 +79,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
 
 
 def request_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
-    """The status of this user's hub; None if none answers within `timeout_s` seconds."""
+    """The status of this user's hub; None if none replies within `timeout_s` seconds."""
     if not is_listening(view_socket_path(folders)):
         return None
     with HubClient(folders=folders, timeout_s=timeout_s) as client:
@@ -90,7 +90,7 @@ def request_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubR
 
 
 def is_listening(path: Path) -> bool:
-    """True if a process listens on a socket; also one that is stopped, or hangs."""
+    """True if a process listens on a socket, also if the process is stopped or hangs."""
     # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
     if not hasattr(socket, "AF_UNIX"):
         return path.exists()
@@ -106,7 +106,7 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     """End this user's hub after its last commit; False if none was running.
 
     Raises:
-        HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
+        HubUnreachable: The hub is still running `timeout_s` seconds after the request.
     """
     if not is_listening(view_socket_path(folders)):
         return False
@@ -199,14 +199,14 @@ _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
 
 
 class HomeUnusable(UserError):
-    """A folder of this user's kmonitor cannot be made or entered; says which and what to do."""
+    """A folder of this user's kmonitor, named in the message, cannot be created or entered."""
 
 
 def make_hub_folders(folders: Folders) -> None:
-    """Make the folders that are needed before a hub is started.
+    """Create the folders that a hub needs.
 
     Raises:
-        HomeUnusable: One cannot be made, or is open to others.
+        HomeUnusable: A folder cannot be created, or is open to others.
     """
     try:
         make_own_folder(folders.state)
@@ -236,13 +236,13 @@ def _blocking_file(folder: Path) -> Path | None:
 
 
 _NEEDED_BYTES = 4 * 1024 * 1024
-"""An empty database with its log, and a log file, with some to spare."""
+"""Disk space for an empty database with its log and a log file, with some to spare."""
 
 _PROBE_BYTES = 256 * 1024
 
 
 def disk_space_problem(folders: Folders) -> str:
-    """Which folder's disk has no room for a hub, as a sentence; empty when all have."""
+    """Sentence naming a folder whose disk has no room for a hub; empty if all have room."""
     for folder in (folders.state, folders.runtime):
         try:
             free = shutil.disk_usage(folder).free
@@ -262,10 +262,10 @@ _LOCK_POLL_S: Final = 0.02
 
 
 class HubSilent(UserError):
-    """A hub is there, so that no other can start, and it does not answer.
+    """A hub is running, so that no other can start, and does not reply.
 
     Attributes:
-        pid: Its process.
+        pid: Process id of the hub.
     """
 
     def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
@@ -277,15 +277,15 @@ class HubSilent(UserError):
 
 
 def silent_hub_error(folders: Folders) -> HubSilent | None:
-    """The error to raise where no hub answered; None if no process holds its lock either."""
+    """Error to raise where no hub replied; None if no process holds its lock either."""
     pid = lock_holder(folders)
     return None if pid is None else HubSilent(pid, hub_lock_path(folders))
 
 
 def lock_holder(folders: Folders) -> int | None:
-    """The process that is provably this user's hub: named in the lock, which it has open.
+    """Process id that is provably this user's hub: named in the lock, and with the lock open.
 
-    None: nobody, or nobody that can be seen from here.
+    None: there is no such process, or none that is visible from here.
     """
     path = hub_lock_path(folders)
     try:
@@ -299,15 +299,16 @@ def lock_holder(folders: Folders) -> int | None:
 
 
 def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
-    """End a hub that does not answer; None if nobody holds the lock any more.
+    """End a hub that does not reply.
 
-    It may still commit what it has taken; only if it is there after `term_s` seconds it is killed.
+    The hub may still commit received events; it is killed only if it is still running after
+    `term_s` seconds.
 
     Returns:
-        Its process, which is gone.
+        Process id of the ended hub; None if no process holds the lock any more.
 
     Raises:
-        HubSilent: It could not be ended.
+        HubSilent: The hub could not be ended.
     """
     pid = lock_holder(folders)
     if pid is None:

@@ -1,7 +1,7 @@
-"""The hosts that this user connected to, in a file that window and command line share.
+"""Hosts that this user connected to, in a file that window and command line share.
 
 `HostStore` reads the file again with each call. `HostFile` reads and writes it whole; only the
-holder of its lock changes it, so that several processes may.
+holder of the lock changes the file, so that several processes can share it.
 """
 
 import contextlib
@@ -32,15 +32,15 @@ Long = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A host.
+    """A remembered host.
 
     Attributes:
-        address: As for ssh: `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a hub
-            that listens; unique.
-        name: What the user calls it; empty: the address.
-        command: The command that is kmonitor there; empty: it is found without.
-        socket: Where its hub's socket was last, so that the next start need not ask.
-        error: Why it was not reached the last time; empty: it was.
+        address: Address for ssh, `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a
+            listening hub; unique.
+        name: Name given by the user; empty: the address is shown.
+        command: Command that runs kmonitor on the host; empty: kmonitor is found automatically.
+        socket: Last path of the hub's socket, so that the next start need not query it.
+        error: Reason for the failure of the last attempt; empty: it succeeded.
     """
 
     address: Short
@@ -56,12 +56,12 @@ class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def short_address(address: str) -> str:
-    """An address as it is shown: that of a hub that listens without its key."""
+    """Address to show; that of a listening hub has no key."""
     return address.removeprefix(SCHEME).partition("?")[0]
 
 
 def checked_host_address(address: str) -> str:
-    """An address of a host or of a hub that listens. Raises: `UserError`."""
+    """Check the address of a host or of a listening hub. Raises: `UserError`."""
     if not address.strip().startswith(SCHEME):
         return checked_address(address)
     try:
@@ -71,7 +71,7 @@ def checked_host_address(address: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """A name of a host without what no screen can show."""
+    """Name of a host without unprintable characters, at most 200 long."""
     return "".join(c for c in name if c.isprintable()).strip()[:200]
 
 
@@ -80,11 +80,11 @@ class HostsNotSaved(UserError):
 
 
 class HostNameTaken(UserError):
-    """Another host is called so.
+    """Another host has this name.
 
     Attributes:
         name: The name.
-        address: That of the host which has it.
+        address: Address of the other host.
     """
 
     def __init__(self, name: str, address: str) -> None:
@@ -98,11 +98,11 @@ Hosts = list[RememberedHost]
 
 
 class HostStore:
-    """Reads the file with each call, so that it changes what another process has just written.
+    """Remembered hosts; each call reads the file, so that changes of other processes are kept.
 
     Attributes:
-        trouble: What was wrong with the file when it was last read, and where it was put aside;
-            empty: nothing.
+        trouble: Fault of the file when it was last read, and the path that it was moved to;
+            empty: none.
     """
 
     def __init__(self, folders: Folders) -> None:
@@ -110,11 +110,11 @@ class HostStore:
         self.trouble = ""
 
     def stamp(self) -> tuple[int, int, int]:
-        """Differs once the file was changed, by whomever."""
+        """Stamp of the file that differs after every change, by any process."""
         return self._file.stamp()
 
     def hosts(self) -> Hosts:
-        """All of them, oldest first; of a damaged file, which is put aside, what is sound."""
+        """All hosts, oldest first; a damaged file is moved away and its sound entries are kept."""
         self.trouble = ""
         try:
             return self._file.read()
@@ -132,7 +132,7 @@ class HostStore:
                 return []
 
     def find(self, wanted: str) -> RememberedHost | None:
-        """A host by its address, else by its name."""
+        """Host with this address, else with this name."""
         known = self.hosts()
         by_address = [host for host in known if host.address == wanted]
         # A host without a name is not the one that an empty variable of a shell means.
@@ -140,7 +140,7 @@ class HostStore:
         return next(iter(by_address + by_name), None)
 
     def add(self, address: str, *, name: str = "", command: str | None = None) -> RememberedHost:
-        """Remember a host; of one that is known, change what is given.
+        """Remember a host; update the given fields of a known one.
 
         Raises:
             UserError: Address or command cannot be used, the name is another host's, or the file
@@ -167,7 +167,7 @@ class HostStore:
         return hosts[_index_of_host(hosts, address)]
 
     def restore(self, known: Hosts) -> None:
-        """Remember these again, besides what is there. Raises: `HostsNotSaved`."""
+        """Add removed hosts again to those in the file. Raises: `HostsNotSaved`."""
 
         def change(hosts: Hosts) -> Hosts:
             known_addresses = {host.address for host in hosts}
@@ -178,7 +178,7 @@ class HostStore:
         self._change(change)
 
     def rename(self, address: str, name: str) -> None:
-        """Call a host so; empty: by its address. Raises: `HostNameTaken`, `HostsNotSaved`."""
+        """Rename a host; empty: show its address. Raises: `HostNameTaken`, `HostsNotSaved`."""
         name = clean_name(name)
 
         def change(hosts: Hosts) -> Hosts:
@@ -189,7 +189,7 @@ class HostStore:
         self._change(change)
 
     def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
-        """Keep what came of the last attempt. Raises: `HostsNotSaved`."""
+        """Store the result of the last attempt. Raises: `HostsNotSaved`."""
         changed: dict[str, Any] = {"error": error[:1000]}
         if socket is not None:
             changed["socket"] = socket
@@ -227,7 +227,10 @@ class HostStore:
             return after
 
     def _load_hosts(self) -> Hosts:
-        """All hosts, for the holder of the lock. Raises: `HostsNotSaved`, it cannot be read."""
+        """All hosts, for the holder of the lock.
+
+        Raises: `HostsNotSaved`: the file is unreadable.
+        """
         try:
             return self._file.read()
         except FileNotFoundError:
@@ -251,7 +254,7 @@ def _require_free_name(hosts: Hosts, address: str, *called: str) -> None:
 
 
 def _index_of_host(hosts: Hosts, address: str) -> int:
-    """Index of a host; behind the last one if it is not there."""
+    """Index of a host; the length of the list if the host is unknown."""
     return next((at for at, host in enumerate(hosts) if host.address == address), len(hosts))
 
 
@@ -273,7 +276,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class HostFile:
-    """Owned by one thread; any number of processes may have one.
+    """The file of hosts; owned by one thread, and shared by any number of processes.
 
     Attributes:
         path: The file.
@@ -283,7 +286,7 @@ class HostFile:
         self.path = settings / FILE_NAME
 
     def stamp(self) -> tuple[int, int, int]:
-        """Differs once the file was changed; all zeros: there is none."""
+        """Stamp of the file that differs after every change; all zeros: there is no file."""
         try:
             found = self.path.lstat()
         except OSError:
@@ -294,8 +297,8 @@ class HostFile:
         """All hosts, oldest first.
 
         Raises:
-            OSError: It cannot be read, or is not there.
-            ValueError: It is damaged, or names what is no host; in words.
+            OSError: The file cannot be read, or does not exist.
+            ValueError: The file is damaged, or an entry is no host; with the reason as text.
         """
         self._tighten()
         try:
@@ -306,7 +309,7 @@ class HostFile:
             raise ValueError(str(exc)) from exc
 
     def write(self, hosts: list[RememberedHost]) -> None:
-        """Replace it; by the holder of the lock. Raises: `HostsNotSaved`."""
+        """Replace the file; by the holder of the lock. Raises: `HostsNotSaved`."""
         new = self.path.with_suffix(f".{os.getpid()}.new")
         try:
             with os.fdopen(open_new(new), "wb") as file:
@@ -322,7 +325,7 @@ class HostFile:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Nobody else changes it meanwhile. Raises: `HostsNotSaved`."""
+        """Hold the lock, so that no other process changes the file. Raises: `HostsNotSaved`."""
         lock = self._lock()
         try:
             yield
@@ -330,13 +333,13 @@ class HostFile:
             lock.release()
 
     def put_aside(self) -> tuple[list[RememberedHost], str]:
-        """Move a damaged one away; by the holder of the lock.
+        """Move a damaged file away; by the holder of the lock.
 
         Returns:
-            The hosts in it that are sound, which are kept, and what became of it in words.
+            The sound hosts of the file, which are kept, and a sentence on the damaged file.
 
         Raises:
-            HostsNotSaved: What is sound cannot be written.
+            HostsNotSaved: The sound hosts cannot be written.
         """
         salvaged = self._salvaged()
         aside = self.path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
@@ -381,7 +384,7 @@ class HostFile:
         )
 
     def _tighten(self) -> None:
-        """An older kmonitor let others read where this user works."""
+        """Make the file private: an older kmonitor let others read the hosts of this user."""
         found = self.path.lstat()
         is_ours = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
         if os.name == "posix" and is_ours and found.st_mode & 0o077:

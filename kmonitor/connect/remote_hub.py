@@ -1,4 +1,4 @@
-"""The hub on another host: found over ssh, and started there when none answers."""
+"""The hub on another host: found over ssh, and started there when none replies."""
 
 import shlex
 import subprocess
@@ -29,7 +29,7 @@ from kmonitor_agent.wire.messages.fields import MINOR_VERSIONS, Count, Name, Tex
 
 _ANSWER_S: Final = 40.0
 _TRY_S: Final = 30
-"""After so many seconds a kmonitor there that does not answer is ended, where the host can."""
+"""Seconds after which a silent kmonitor on the host is ended, if the host has `timeout`."""
 
 _POLL_S: Final = 0.02
 _SSH_FAILED: Final = 255
@@ -86,22 +86,22 @@ _SCRIPT: Final = (
 )
 
 _UNQUOTABLE: Final = frozenset("'\"`\\!\n\r\0")
-"""Login shells quote these in different ways; no command needs them."""
+"""Characters that login shells quote in different ways; no command needs them."""
 
 
 class RemoteHub(msgspec.Struct, frozen=True):
-    """Answer of `kmonitor hub ensure --json`.
+    """Output of `kmonitor hub ensure --json`; all fields are about the host.
 
     Attributes:
-        socket: Absolute path of the view socket there.
-        version: kmonitor's version there.
-        pid: Its process there.
-        host: What the host calls itself.
+        socket: Absolute path of the view socket.
+        version: kmonitor's version.
+        pid: Process id of the hub.
+        host: The host's own name.
         hub: The hub's id.
-        python: The interpreter that has kmonitor there.
-        protocol: Oldest and newest minor version that it speaks.
+        python: Interpreter that has kmonitor.
+        protocol: Oldest and newest minor version of the protocol that the hub speaks.
         found_by: How kmonitor was found: "launcher" (the record that each training leaves),
-            "path" or "command" (the one remembered for the host).
+            "path" or "command" (the command remembered for the host).
     """
 
     socket: Text
@@ -115,12 +115,12 @@ class RemoteHub(msgspec.Struct, frozen=True):
 
 
 class RemoteRefusal(msgspec.Struct, frozen=True):
-    """Answer of `kmonitor hub ensure --json` when there is no hub.
+    """Output of `kmonitor hub ensure --json` when there is no hub.
 
     Attributes:
         error: "disabled" or "failed".
-        what: What is wrong there.
-        remedy: What to do there.
+        what: Message on the failure on the host.
+        remedy: Advice for the user on the host.
     """
 
     error: Name
@@ -129,7 +129,7 @@ class RemoteRefusal(msgspec.Struct, frozen=True):
 
 
 class BadCommand(UserError):
-    """A command for a host that cannot be handed to every login shell."""
+    """A command for a host that cannot be passed to every login shell."""
 
     def __init__(self, command: str) -> None:
         super().__init__(
@@ -139,11 +139,11 @@ class BadCommand(UserError):
 
 
 class ConnectCancelled(Exception):
-    """The one who asked does not want to know any more."""
+    """The requester has cancelled the connection."""
 
 
 def checked_command(command: str) -> str:
-    """A command that can be remembered for a host. Raises: `BadCommand`."""
+    """Check a command that is to be remembered for a host. Raises: `BadCommand`."""
     command = command.strip()
     if _UNQUOTABLE & set(command) or not command.isprintable() or command.startswith("-"):
         raise BadCommand(command)
@@ -151,10 +151,10 @@ def checked_command(command: str) -> str:
 
 
 def ensure_command_line(command: str = "") -> str:
-    """The command that is run on the host, quoted for its login shell.
+    """Return the command line to run on the host, quoted for its login shell.
 
     Args:
-        command: The one remembered for the host, tried last; empty: none.
+        command: The command remembered for the host, tried last; empty: none.
     """
     return f"exec sh -c '{_SCRIPT}' kmonitor {shlex.quote(checked_command(command))}"
 
@@ -162,14 +162,14 @@ def ensure_command_line(command: str = "") -> str:
 def ensure_remote(
     address: str, *, command: str = "", stop: threading.Event | None = None
 ) -> RemoteHub:
-    """The hub on a host, started there when none answers.
+    """Return the hub on a host; it is started there when none replies.
 
     Args:
         command: The command remembered for the host; empty: none.
-        stop: When it is set, the request is given up.
+        stop: Cancels the request when set.
 
     Raises:
-        HostError: There is none, and why.
+        HostError: There is no hub, with the reason.
         UserError: The address or the command cannot be used, or there is no ssh here.
         ConnectCancelled: `stop` was set.
     """
@@ -188,7 +188,7 @@ def ensure_remote(
 
 
 def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
-    """The hub in what the host printed.
+    """Return the hub from the output of the host.
 
     Args:
         status: ssh's exit status.

@@ -1,8 +1,8 @@
 """Sends the spools of a folder to a hub as their agents would have: in order, once each.
 
-The hub says what it has of each run, and takes only what follows: shipping again sends nothing
-twice. Shipping locks and changes nothing in the folder; `kept_reason` says whether a shipped spool
-may go, and `delete_shipped` removes it.
+The hub reports the last event that it has of each run, and takes only the following ones, so that
+shipping again sends nothing twice. Shipping locks and changes nothing in the folder; `kept_reason`
+reports if a shipped spool may be deleted, and `delete_shipped` deletes it.
 """
 
 import contextlib
@@ -52,16 +52,16 @@ from kmonitor_agent.wire.spool.reader import SpoolChunk, SpoolReader, is_left, l
 
 _ANSWER_S: Final = 1.0
 _POLL_S: Final = 0.2
-"""How often to check if the tunnel has ended, or the hub refuses this device."""
+"""Interval of checks for an ended tunnel or a refusal by the hub, seconds."""
 
 _LONG_MS: Final = 5000
-"""A hub that asks for a longer pause than this refuses for now."""
+"""Longest pause, milliseconds; a hub that requests a longer one refuses for now."""
 
 _STALLS: Final = 3
-"""After so many answers in a row that confirm nothing a run is given up for now."""
+"""Consecutive replies without any confirmation after which a run is given up for now."""
 
 _BATCH_BYTES: Final = MAX_BATCH_BYTES - 16 * 1024
-"""Leaves room for the frame around the events."""
+"""Most bytes of events per batch; leaves room for the frame around them."""
 
 
 def _do_nothing() -> None: ...
@@ -73,7 +73,7 @@ class IngestEndpoint:
 
     Attributes:
         hub: ZeroMQ address, or a hub on the network.
-        trouble: Why the tunnel there has ended; None while it holds.
+        trouble: Returns the reason why the tunnel to the hub has ended; None while it is open.
     """
 
     hub: str | NetworkHub
@@ -81,21 +81,21 @@ class IngestEndpoint:
 
     @property
     def endpoint(self) -> str:
-        """As ZeroMQ takes it."""
+        """Endpoint of the hub in ZeroMQ's form."""
         return self.hub.address.endpoint if isinstance(self.hub, NetworkHub) else self.hub
 
 
 @dataclass(slots=True)
 class ShippingProgress:
-    """Progress with one run's spool, over however many connections.
+    """Progress with one run's spool, over any number of connections.
 
     Attributes:
         run: Run id.
         host: Host of the process that wrote last; empty when it cannot be read.
-        events: How many were sent and the hub has, each once.
-        missing: Numbers up to there that nobody has any more.
-        waits: What could not be read yet and may still arrive; else empty.
-        refused: Why the hub did not take it; empty when it did.
+        events: Number of events that were sent and confirmed by the hub, each counted once.
+        missing: Number of events up to there that are lost.
+        waits: Data that could not be read yet and may still arrive, as text; else empty.
+        refused: Reason why the hub did not take the run; empty if it did.
     """
 
     run: str
@@ -108,11 +108,11 @@ class ShippingProgress:
     _spool_chunk: SpoolChunk | None = None
 
     def begin(self, chunk: SpoolChunk) -> None:
-        """This is being sent; the connection may be lost before the hub confirms it."""
+        """Note the chunk to send; the connection may be lost before the hub confirms it."""
         self._spool_chunk = chunk
 
     def mark_acked(self, seq: int) -> None:
-        """Count what was sent up to this number, and was not counted before."""
+        """Count the sent events up to this number that were not counted before."""
         chunk = self._spool_chunk
         had = self._had
         if chunk is not None:
@@ -129,11 +129,11 @@ class Shipper:
     """One connection to a hub's ingest socket, for one thread. Use as a context manager."""
 
     def __init__(self, endpoint: IngestEndpoint, *, timeout_s: float = 10.0) -> None:
-        """Connect; that no hub is there is noticed at the first spool.
+        """Connect; a missing hub is noticed at the first spool.
 
         Args:
-            endpoint: The hub's.
-            timeout_s: How long the hub may take for an answer, seconds.
+            endpoint: Ingest endpoint of the hub.
+            timeout_s: Longest wait for a reply of the hub, seconds.
         """
         self._ingest_endpoint = endpoint
         self._timeout_s = timeout_s
@@ -151,19 +151,19 @@ class Shipper:
         self.close()
 
     def close(self) -> None:
-        """Close the connection."""
         self._ingest_socket.close(linger_s=0.2)
 
     def ship(self, reader: SpoolReader, progress: ShippingProgress) -> None:
-        """Send all that is there now and that the hub has not.
+        """Send all events that are in the spool now and that the hub does not have.
 
         Args:
-            progress: What was done with it before; goes on counting, also when this raises.
+            reader: Reader of the run's spool.
+            progress: Progress so far; it is updated, also when this raises.
 
         Raises:
-            HubUnreachable: No hub answers.
-            HubAccessDenied: It does not let this device in.
-            UserError: The tunnel there has ended, and why.
+            HubUnreachable: No hub replies.
+            HubAccessDenied: The hub does not let this device in.
+            UserError: The tunnel to the hub has ended, with the reason.
             OSError: The spool cannot be read.
         """
         progress.waits = progress.refused = ""
@@ -213,7 +213,7 @@ class Shipper:
     def _send_hello(
         self, facts: SessionFacts, first: int, progress: ShippingProgress, folder: Path
     ) -> int | None:
-        """The last number that the hub has of a run; None if it does not take the run from us."""
+        """Number of the last event that the hub has of a run; None if it refuses the run."""
         hello = Hello(
             run=progress.run,
             session=facts.session,
@@ -252,7 +252,7 @@ class Shipper:
         raise HubUnreachable(self._ingest_endpoint.endpoint, self._timeout_s)
 
     def _send(self, run: str, facts: SessionFacts, events: list[SpooledEvent]) -> int:
-        """Send events and wait; up to where the hub has confirmed then."""
+        """Send events and wait; return the number of the last confirmed event."""
         last = events[-1].seq
         acked = events[0].seq - 1
         for batch in _batches(events):
@@ -275,7 +275,7 @@ class Shipper:
         return acked
 
     def _replies_to_hello(self, hello: Hello) -> Iterator[ToAgent]:
-        """Messages that come while `hello` is repeated; ends when time is up."""
+        """Yield messages that arrive while `hello` is repeated, until the timeout."""
         end_s = time.monotonic() + self._timeout_s
         send_s = 0.0
         while (now_s := time.monotonic()) < end_s:
@@ -308,7 +308,7 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
 
 
 def checked(event: SpooledEvent) -> SpooledEvent:
-    """The event, or one that says that it cannot be decoded."""
+    """The event, or one that reports that it cannot be decoded."""
     try:
         decode_event(event.body)
     except UnsupportedType:
@@ -319,7 +319,7 @@ def checked(event: SpooledEvent) -> SpooledEvent:
 
 
 def newest_facts(reader: SpoolReader) -> SessionFacts | None:
-    """The session that wrote the newest segment that can be read. Raises: OSError."""
+    """Session that wrote the newest readable segment; None: none. Raises: OSError."""
     for path in reversed(segments_in(reader.folder)):
         facts = read_session_facts(path)
         if facts is not None and facts.run == reader.run:
@@ -328,18 +328,18 @@ def newest_facts(reader: SpoolReader) -> SessionFacts | None:
 
 
 def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> str:
-    """Why a spool that was shipped has to stay; empty when it may go.
+    """Return the reason why a shipped spool must be kept; empty when it may be deleted.
 
-    A lock is only tried where it means something: on a disk of this machine, of a process of
+    A lock is only tried where it has a meaning: on a disk of this machine, for a process of
     this machine.
 
     Args:
         path: The run's folder.
-        reader: As far as it was read.
-        progress: What was shipped of it.
+        reader: Reader of the spool, after shipping.
+        progress: Progress of shipping the spool.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The spool cannot be read.
     """
     if progress.refused:
         return progress.refused
@@ -355,7 +355,7 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
 
 
 def ends_run(body: bytes) -> bool:
-    """True if an event says that the run's process ended, and none follows."""
+    """True if an event reports the end of the run's process, so that no event follows."""
     try:
         event = decode_event(body)
     except ProtocolError:

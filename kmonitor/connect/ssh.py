@@ -1,4 +1,4 @@
-"""ssh: checked addresses, its command lines, and a process that forwards a host's socket."""
+"""ssh: checked addresses, command lines, and a process that forwards a host's socket."""
 
 import contextlib
 import os
@@ -22,14 +22,14 @@ from kmonitor_agent.wire.local.private_files import make_private_folder
 
 LONGEST_ADDRESS: Final = 255
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]*")
-"""`host` or `user@host`. No sign that a shell knows: ssh hands it to the user's ProxyCommand."""
+"""`host` or `user@host`, without shell characters: ssh passes it to the user's ProxyCommand."""
 
 _WITH_PORT = re.compile(r"[^:\[\]]+:\d+|\[.*\]:\d+")
-"""`host:port`: ssh would look for a host of that name."""
+"""`host:port`, which ssh would take for the name of a host."""
 
 
 class BadAddress(UserError):
-    """An address that ssh should not be given."""
+    """An address that must not be passed to ssh."""
 
     def __init__(self, address: str) -> None:
         shown = "".join(c if c.isprintable() else "?" for c in address[:80])
@@ -55,7 +55,7 @@ class BadAddress(UserError):
 
 
 def checked_address(address: str) -> str:
-    """An address without the blanks around it. Raises: `BadAddress`."""
+    """Check an address and strip surrounding blanks. Raises: `BadAddress`."""
     address = address.strip()
     is_odd = address.startswith("-") or "@-" in address or _WITH_PORT.fullmatch(address)
     if is_odd or len(address) > LONGEST_ADDRESS or not _ADDRESS.fullmatch(address):
@@ -98,9 +98,9 @@ _COMMON: Final = (
     "PermitLocalCommand=no",
     "RemoteCommand=none",
 )
-"""Never asks; a connection of its own; notices within 15 s that nobody answers; says why.
+"""Options: no prompts, a separate connection, a lost peer noticed within 15 s, and error output.
 
-A shared connection (ControlMaster) would keep the forwarding after us, and hang with the others.
+A shared connection (ControlMaster) would keep the forwarding after our end, and hang with others.
 """
 
 _TUNNEL: Final = (
@@ -108,27 +108,27 @@ _TUNNEL: Final = (
     "StreamLocalBindUnlink=yes",
     "StreamLocalBindMask=0177",
 )
-"""Ends when the socket cannot be forwarded; the socket here is for its user alone."""
+"""Options: end if the socket cannot be forwarded; the local socket is private to its user."""
 
 
 def remote_arguments(address: str, command: str) -> list[str]:
-    """Arguments that run a command line on a host.
+    """Return the arguments that run a command line on a host.
 
     Args:
-        address: Checked here again.
-        command: For the login shell there; already quoted.
+        address: Address of the host; checked again.
+        command: Command line for the host's login shell, already quoted.
     """
     options = _options((*_COMMON, "ClearAllForwardings=yes"))
     return [_ssh(), "-n", "-T", "-x", *options, "--", checked_address(address), command]
 
 
 def tunnel_arguments(address: str, remote: str, local: Path) -> list[str]:
-    """Arguments that forward a socket of a host's to a place on this machine.
+    """Return the arguments that forward a socket of a host to a path on this machine.
 
     Args:
-        address: Checked here again.
-        remote: The socket's absolute path there.
-        local: Where it appears here.
+        address: Address of the host; checked again.
+        remote: Absolute path of the socket on the host.
+        local: Path of the forwarded socket on this machine.
     """
     options = _options((*_COMMON, *_TUNNEL))
     forward = f"{local}:{remote}"
@@ -152,14 +152,14 @@ def _ssh() -> str:
 
 
 def ssh_environment() -> dict[str, str]:
-    """The environment for ssh: its words in English, and never a window that asks."""
+    """Environment for ssh: English messages, and no windows for prompts."""
     left_out = {"DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
     environ = {name: value for name, value in os.environ.items() if name not in left_out}
     return {**environ, "LC_ALL": "C"}
 
 
 def is_forwardable(path: str) -> bool:
-    """True if ssh can be given this path of a socket: absolute, short, and without a colon."""
+    """True if ssh can forward a socket at this path: absolute, short, and without a colon."""
     is_short = len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES
     return path.startswith("/") and is_short and ":" not in path and path.isprintable()
 
@@ -170,11 +170,13 @@ _TAIL_BYTES: Final = 8192
 
 
 class SshTunnel:
-    """Owned by one thread: `start`, `wait_until_open`, check `error` now and then, `stop`.
+    """An ssh process that forwards a socket of a host.
+
+    Owned by one thread: `start`, `wait_until_open`, check `error` now and then, `stop`.
 
     Attributes:
-        local: The socket here; `ipc://` before it is the hub's address.
-        address: The host.
+        local: Path of the local socket; with `ipc://` before it, the hub's endpoint.
+        address: Address of the host.
     """
 
     def __init__(self, address: str, remote: str, local: Path) -> None:
@@ -185,7 +187,7 @@ class SshTunnel:
         self._stderr_tail = b""
 
     def start(self) -> None:
-        """Start ssh; it needs some tenths of a second until the socket is there."""
+        """Start ssh; the socket appears some tenths of a second later."""
         self.local.unlink(missing_ok=True)
         self._stderr_tail = b""
         self._process = subprocess.Popen(  # noqa: S603 - a list, never a shell
@@ -205,7 +207,7 @@ class SshTunnel:
         return self._process.pid if self._process is not None else 0
 
     def wait_until_open(self, stop: threading.Event, *, timeout_s: float = 30.0) -> bool:
-        """Wait until the socket is there; False when `stop` was set first.
+        """Wait until the socket exists; False when `stop` was set first.
 
         Raises:
             HostError: ssh ended, or took longer than `timeout_s` seconds.
@@ -222,7 +224,7 @@ class SshTunnel:
         return False
 
     def error(self) -> HostError | None:
-        """Why ssh ended; None while it runs."""
+        """Reason why ssh ended; None while it runs."""
         process = self._process
         if process is None:
             return HostError("broken", self.address, f"No connection to {self.address}.")
@@ -234,16 +236,16 @@ class SshTunnel:
 
     @property
     def is_target_missing(self) -> bool:
-        """True if ssh said that the socket there was not reached.
+        """True if ssh reported that the remote socket was not reached.
 
-        Nobody listens on it, or its server forbids it: sshd 9 has the same words for both.
+        No process listens on it, or the server forbids it: sshd 9 has the same message for both.
         """
         return b": open failed: " in self._stderr_tail
 
     def reaches(self, stop: threading.Event, *, timeout_s: float = 3.0) -> bool:
-        """Try once: False when the socket there is not reached; after `wait_until_open`.
+        """Try the remote socket once, after `wait_until_open`; False if it is not reached.
 
-        Silence is none: who is frozen there is reached, or may be.
+        Silence is no failure: a frozen process may have been reached.
         """
         end_s = time.monotonic() + timeout_s
         with socket.socket(socket.AF_UNIX) as probe:
@@ -261,7 +263,7 @@ class SshTunnel:
         return True
 
     def stop(self) -> None:
-        """End ssh and take the socket away."""
+        """End ssh and remove the socket."""
         process, self._process = self._process, None
         if process is not None:
             process.terminate()
@@ -288,11 +290,11 @@ class SshTunnel:
 
 
 def make_socket_path(folders: Folders) -> Path:
-    """Where a forwarded socket goes; what killed processes left there is taken away.
+    """Return a path for a forwarded socket, and remove sockets left by killed processes.
 
     Raises:
         NotPrivate: The folder is open to others.
-        OSError: It cannot be made.
+        OSError: The folder cannot be created.
     """
     make_private_folder(folders.runtime)
     for old in folders.runtime.glob("s??????????"):
@@ -303,7 +305,7 @@ def make_socket_path(folders: Folders) -> Path:
 
 
 def free_socket(folders: Folders) -> Path:
-    """An unused path for a forwarded socket, in the private folder, short enough."""
+    """An unused, short path for a forwarded socket in the private folder."""
     # As long as "agents.sock", for which the folder was chosen.
     return folders.runtime / f"s{secrets.token_hex(5)}"
 

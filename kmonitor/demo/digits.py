@@ -1,6 +1,6 @@
 """The demo's data: handwriting-like digits, drawn from the strokes in `resources/demo`.
 
-How they are made is written in `resources/demo/LICENSE-data.md`.
+`resources/demo/LICENSE-data.md` describes how they are drawn.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kmonitor.base.installation import resource_path
 
 SIDE = 12
-"""Pixels along an edge of an image."""
+"""Edge length of an image, pixels."""
 
 Floats = npt.NDArray[np.float64]
 Strokes = list[list[tuple[float, float]]]
@@ -24,8 +24,8 @@ class DigitSet:
     """Images and their labels.
 
     Attributes:
-        images: `[n_images, SIDE, SIDE, 1]` float32, 0 paper to 1 ink.
-        labels: `[n_images]` int32, 0..9.
+        images: Pixels, `[n_images, SIDE, SIDE, 1]` float32, 0 (paper) to 1 (ink).
+        labels: Digits, `[n_images]` int32, 0..9.
     """
 
     images: npt.NDArray[np.float32]
@@ -33,10 +33,11 @@ class DigitSet:
 
 
 def draw_digits(n_images: int, *, seed: int) -> DigitSet:
-    """Draw images, the digits in turn; the same for the same seed.
+    """Draw images of the digits in turn; the same images for the same seed.
 
     Args:
-        seed: Of the random generator.
+        n_images: Number of images.
+        seed: Seed of the random generator.
     """
     writing_styles = _writing_styles_by_digit()
     random = np.random.default_rng(seed)
@@ -81,7 +82,7 @@ def _random_turn(random: np.random.Generator) -> Floats:
 
 
 def _rounded(points: Floats) -> Floats:
-    """Corners cut once. Source: Chaikin 1974, quarter points of each piece; ends kept."""
+    """The line with corners cut once. Source: Chaikin 1974, quarter points; ends are kept."""
     first = 0.75 * points[:-1] + 0.25 * points[1:]
     second = 0.25 * points[:-1] + 0.75 * points[1:]
     between = np.stack([first, second], axis=1).reshape(-1, 2)
@@ -89,7 +90,7 @@ def _rounded(points: Floats) -> Floats:
 
 
 def _pen_coverage(starts: Floats, ends: Floats, radius: float) -> Floats:
-    """How much of each pixel the pen covered, from its distance to the nearest piece of line."""
+    """Share of each pixel covered by the pen, from the distance to the nearest line segment."""
     edge = (np.arange(SIDE) + 0.5) / SIDE
     pixels = np.stack(np.meshgrid(edge, edge), axis=-1).reshape(-1, 1, 2)
     along = ends - starts

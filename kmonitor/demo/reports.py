@@ -1,19 +1,19 @@
-"""Reports from the demo's training to the demo, one JSON object a line."""
+"""Reports from the demo's training to the demo, one JSON object per line."""
 
 import msgspec
 
 
 class DemoReport(msgspec.Struct, frozen=True, tag_field="report"):
-    """Common part."""
+    """Base of all reports."""
 
 
 class Began(DemoReport, frozen=True, tag="began"):
-    """The data are there and the training begins.
+    """The data are loaded and the training begins.
 
     Attributes:
         run: Run id; empty without kmonitor.
-        images: How many there are.
-        folds: Planned models.
+        images: Number of images.
+        folds: Number of planned models.
     """
 
     run: str
@@ -22,16 +22,16 @@ class Began(DemoReport, frozen=True, tag="began"):
 
 
 class FoldDone(DemoReport, frozen=True, tag="fold"):
-    """One model of the cross-validation is trained and given up.
+    """One model of the cross-validation has been trained and released.
 
     Attributes:
-        fold: From 1.
-        seconds: It took.
-        operations: In all live traces of the process, when its training ended.
-        functions: Registered with the runtime.
-        ram_bytes: Resident set of the process, on Linux without pages of files and shared ones.
-        accuracy: On the images left out.
-        digest: Of all variables of model and optimizer, and of the history.
+        fold: Number of the model, from 1.
+        seconds: Duration of the training.
+        operations: Operations in all live traces of the process at the end of the training.
+        functions: Functions registered with the runtime.
+        ram_bytes: Resident set of the process, on Linux without file pages and shared pages.
+        accuracy: Accuracy on the images left out.
+        digest: Digest of all variables of model and optimizer, and of the history.
     """
 
     fold: int
@@ -44,10 +44,10 @@ class FoldDone(DemoReport, frozen=True, tag="fold"):
 
 
 class LimitTaken(DemoReport, frozen=True, tag="limit"):
-    """The limit that the rest of the training runs under.
+    """The limit for the rest of the training.
 
     Attributes:
-        operations: Graph size at which the training is to be reloaded.
+        operations: Graph size at which the training is reloaded.
         growth: Operations that the second model added.
     """
 
@@ -61,12 +61,12 @@ _decoder: "msgspec.json.Decoder[AnyDemoReport]" = msgspec.json.Decoder(AnyDemoRe
 
 
 def as_line(report: AnyDemoReport) -> str:
-    """As one line of JSON."""
+    """Encode a report as one line of JSON."""
     return msgspec.json.encode(report).decode()
 
 
 def from_line(line: str) -> AnyDemoReport | None:
-    """The report in a line; None for anything else that a process prints."""
+    """Decode the report in a line; None for any other output of a process."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeError):

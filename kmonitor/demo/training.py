@@ -2,9 +2,9 @@
 # Keras and TensorFlow come without types.
 """The demo's training: a cross-validation whose models are trained one after the other.
 
-An ordinary Keras script but for what it reports. Keras keeps each model's traced graphs for good
+An ordinary Keras script except for its reports. Keras keeps each model's traced graphs forever
 (tensorflow#80895), so the process grows with each model, until kmonitor's limit is crossed and
-the training is reloaded in the middle. By itself: `python -m kmonitor.demo.training --help`.
+the training is reloaded in the middle. Standalone: `python -m kmonitor.demo.training --help`.
 """
 
 import hashlib
@@ -31,22 +31,23 @@ BATCH = 32
 SEED = 7
 
 MODELS_BEFORE_LIMIT = 2
-"""Models trained without a limit, to see how much each adds."""
+"""Models trained without a limit, to measure how much each adds."""
 
 ROOM_MODELS = 1.3
-"""How many models more may grow: the limit is then crossed by the fourth, not by the third."""
+"""Growth allowed by the limit, in models: the fourth crosses it, not the third."""
 
 COOLDOWN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How long the training is.
+    """Length of the training.
 
     Attributes:
-        folds: Models.
-        epochs: Of each.
-        pace_s: Least time of an epoch, so that people can watch; 0: as fast as it goes.
+        folds: Number of models.
+        epochs: Epochs of each model.
+        pace_s: Least duration of an epoch, seconds, so that people can watch; 0: as fast as
+            possible.
     """
 
     folds: int
@@ -60,8 +61,9 @@ def train(
     """Train all models, with kmonitor or without; the same models either way.
 
     Args:
-        plan: How long.
-        monitored: With `MonitorCallback`.
+        plan: Length of the training.
+        monitored: Train with `MonitorCallback`.
+        send_report: Called with each report.
     """
     import tensorflow as tf
 
@@ -109,7 +111,7 @@ def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[
 
 
 def build_model() -> Any:
-    """A small network with what makes an exact reload hard: Dropout, BatchNorm, Adam."""
+    """A small network with parts that make an exact reload hard: Dropout, BatchNorm, Adam."""
     import keras
 
     layers = keras.layers
@@ -162,7 +164,7 @@ class _Callbacks:
         return [c for c in (self._monitor, *_paces(self._pace_s)) if c is not None]
 
     def set_limit(self, grown: list[int]) -> LimitTaken:
-        """Watch the rest with a limit that follows from what the first models did."""
+        """Watch the remaining models with a limit derived from the growth of the first ones."""
         # Collections by chance make a model look smaller than it is, never larger.
         growth = max(grown[-1] - grown[-2], grown[0])
         operations = round(grown[-1] + ROOM_MODELS * growth)
@@ -181,13 +183,13 @@ def _monitor(*, reload_at_operations: int | None = None) -> Any:
 
 
 def _paces(pace_s: float) -> Iterator[Any]:
-    """A callback that holds each epoch back until the one before has had its time."""
+    """Yield a callback that delays each epoch until the least time of the one before is over."""
     import keras
 
     next_s = 0.0
 
     def hold(epoch: int, logs: object = None) -> None:
-        """Wait until the epoch before has had its time."""
+        """Wait until the least time of the epoch before is over."""
         nonlocal next_s
         del epoch, logs
         time.sleep(max(0.0, next_s - time.monotonic()))

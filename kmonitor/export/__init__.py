@@ -1,1 +1,1 @@
-"""A run written for other programs: CSV, JSON lines, Parquet, Keras' CSVLogger."""
+"""Export of runs for other programs: CSV, JSON lines, Parquet, Keras' CSVLogger."""

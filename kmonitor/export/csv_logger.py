@@ -1,4 +1,4 @@
-"""A fit's epochs as `keras.callbacks.CSVLogger` writes them, for what reads its files."""
+"""A fit's epochs in the form of `keras.callbacks.CSVLogger`, for programs that read its files."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,11 @@ class CsvLoggerExport:
     """Writes out one fit of a run; for one thread."""
 
     def __init__(self, client: HubClient, run: RunSummary, fit: int | None = None) -> None:
-        """Ask nothing yet.
+        """Send no request yet.
 
         Args:
-            client: Of the run's hub.
+            client: Client of the run's hub.
+            run: The run.
             fit: Ordinal of the fit, from 1; None: the last one in which an epoch ended.
         """
         self._client = client
@@ -30,13 +31,13 @@ class CsvLoggerExport:
         self._fit = fit
 
     def into_file(self, output: Path) -> int:
-        """Write into a file, which is replaced; returns lines. Raises: as `as_text`."""
+        """Write to a file, replacing it; return the number of lines. Raises: see `as_text`."""
         epochs = self._epochs()
         with atomic_text_file(output) as text:
             return write_csv_logger(epochs, text)
 
     def as_text(self, file: TextIO) -> int:
-        """Write to an open file; returns lines, without the titles.
+        """Write to an open file; return the number of lines without the titles.
 
         Raises:
             UserError: No epoch of the fit has ended, or there is no such fit.
@@ -68,10 +69,10 @@ class CsvLoggerExport:
 
 
 def write_csv_logger(epochs: Iterable[EpochEnded], file: TextIO) -> int:
-    """Write the epochs of one fit, in order; returns how many.
+    """Write the epochs of one fit, in order; return their number.
 
-    Columns are "epoch", from 0, and the logs of the first epoch by name; where it had none of a
-    validation, a column of each for one follows. A log that an epoch lacks is "NA".
+    Columns are "epoch", from 0, and the logs of the first epoch by name. If that epoch has no
+    validation logs, a validation column for each log follows. A missing log is "NA".
 
     Source: keras/src/callbacks/csv_logger.py of Keras 3.15.
     """

@@ -1,4 +1,4 @@
-"""Stored events of a run: read, and as plain data."""
+"""Stored events of a run: decoding, and plain data."""
 
 from typing import Any, Final
 
@@ -10,11 +10,11 @@ from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import EventRow
 
 UNREADABLE: Final = "unreadable"
-"""Field of a stored event that cannot be read: why."""
+"""Field with the reason why a stored event cannot be read."""
 
 
 def decode_row(row: EventRow) -> AnyEvent | None:
-    """The event of a row; None for one that this version does not know."""
+    """Decode the event of a row; None for an event that this version does not know."""
     try:
         return decode_event(row.body)
     except ProtocolError:
@@ -24,8 +24,8 @@ def decode_row(row: EventRow) -> AnyEvent | None:
 def event_object(row: EventRow) -> dict[str, Any]:
     """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
 
-    An event of a newer agent's unknown type keeps the fields that it came with; one that cannot be
-    read has `unreadable`, which says why.
+    An event of unknown type from a newer agent keeps its fields; an unreadable event has the field
+    `unreadable` with the reason.
     """
     event = decode_row(row)
     fields: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Runs written out: formats, the rows of one run or of several, and the file they go into."""
+"""Export of runs: formats, the rows of one or several runs, and the output file."""
 
 import math
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
-"""Formats that a run can be written out in."""
+"""Formats for the export of a run."""
 
 ENDINGS: Final[dict[str, ExportFormat]] = {
     ".csv": "csv",
@@ -44,10 +44,10 @@ ENDINGS: Final[dict[str, ExportFormat]] = {
     ".jsonl": "json",
     ".parquet": "parquet",
 }
-"""A file's ending to its format."""
+"""File name extension to format."""
 
 _MOST_NAMED: Final = 20
-"""Unreadable events that are named."""
+"""Most unreadable events that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Exported:
     """Result of an export.
 
     Attributes:
-        lines: Lines or rows, without titles.
-        columns: Of the table; empty for JSON, which has the events with the sources.
-        unreadable: Events that cannot be read, each with why; a table lacks them.
+        lines: Number of lines or rows, without titles.
+        columns: Columns of the table; empty for JSON, where events contain the sources.
+        unreadable: Unreadable events with reasons; a table lacks them.
     """
 
     lines: int
@@ -66,7 +66,7 @@ class Exported:
 
 
 class ExportCancelled(UserError):
-    """Nobody wants the file any more; nothing of it is left."""
+    """The export was cancelled; no partial file is left."""
 
     def __init__(self) -> None:
         super().__init__("The export was cancelled.")
@@ -79,7 +79,7 @@ class _Export(ABC):
         self._unreadable: list[str] = []
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
-        """Write into a file, which is replaced. Raises: `UserError`; it is as it was."""
+        """Write to a file, replacing it. Raises: `UserError`: the old file is unchanged."""
         if format_ != "parquet":
             with atomic_text_file(output) as text:
                 return self.as_text(text, format_)
@@ -111,13 +111,13 @@ class _Export(ABC):
 
     @abstractmethod
     def _about(self) -> dict[str, str]:
-        """Fields of the file as a whole."""
+        """Fields about the whole file."""
 
 
 class RunExport(_Export):
-    """Writes out one run; for one thread.
+    """Exports one run; for one thread.
 
-    A run that goes on is written as far as it is stored when the last page is requested.
+    A live run is written as far as it is stored when the last page is requested.
     """
 
     def __init__(
@@ -128,12 +128,13 @@ class RunExport(_Export):
         between: tuple[float, float] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        """Ask nothing yet.
+        """Send no request yet.
 
         Args:
-            client: Of the run's hub.
-            between: Only events of these run times, seconds, both included; None: all.
-            is_cancelled: Asked at each row whether nobody wants it any more; None: never.
+            client: Client of the run's hub.
+            run: The run.
+            between: First and last run time of the events, seconds, both included; None: all.
+            is_cancelled: Called at each row; True cancels the export. None: never cancelled.
         """
         super().__init__()
         self._client = client
@@ -212,10 +213,10 @@ class NamedExport:
 
 
 class RunsExport(_Export):
-    """Writes runs one after the other; for one thread."""
+    """Exports runs one after the other; for one thread."""
 
     def __init__(self, runs: Sequence[NamedExport]) -> None:
-        """Args: `runs`: In the order in which they are written."""
+        """Args: `runs`: Runs in the order of output."""
         super().__init__()
         self._runs = runs
 

@@ -1,12 +1,11 @@
 """The table of samples and epochs: columns, and writers for CSV, JSON lines and Parquet.
 
 Columns: `seq`, `t_s` and `type` ("sample" or "epoch_end"), then every field of a sample, then
-those of an epoch's end that a sample lacks (its step times as `step_times.p50_s` and so on, where
-its time went as `parts.input_s` and so on),
-then one column `log:NAME` for each of Keras' logs at an epoch's end, `batch:NAME` for one as it
-stood within an epoch when the sample was taken, and `deviceN_...` for each further device. Bytes,
-seconds, operations, degrees C, watts; an empty cell was not read. JSON lines hold all events as
-they are; Parquet needs the optional pyarrow.
+those of an epoch's end that a sample lacks (step times as `step_times.p50_s` and so on, the parts
+of the epoch's time as `parts.input_s` and so on), then one column `log:NAME` for each Keras log at
+an epoch's end, `batch:NAME` for a log within an epoch at the time of the sample, and `deviceN_...`
+for each further device. Units are bytes, seconds, operations, degrees C and watts; an empty cell
+was not read. JSON lines contain all events unchanged; Parquet needs the optional pyarrow.
 """
 
 import csv
@@ -64,11 +63,11 @@ class TableColumn:
     """One column.
 
     Attributes:
-        name: Its title.
-        kind: What its cells hold.
-        unit: "bytes", "seconds", ...; empty for what has none.
-        source: Where its values come from; empty where the run did not say.
-        absent: Why it is empty; itself empty where values were read.
+        name: Title of the column.
+        kind: Type of the cells.
+        unit: "bytes", "seconds", ...; empty for values without unit.
+        source: Source of the values; empty if the run did not report one.
+        absent: Reason why the column is empty; empty if values were read.
     """
 
     name: str
@@ -81,12 +80,12 @@ class TableColumn:
 def table_columns(
     log_names: Iterable[str], sources: Iterable[FieldSource], *, extras: Iterable[str] = ()
 ) -> list[TableColumn]:
-    """The columns of a run; the same for every run but for its logs and further devices.
+    """Return the columns of a run; the same for every run except for logs and further devices.
 
     Args:
-        log_names: Of Keras' logs, in the order in which they appear.
-        sources: As the run reported them; the last one of a field counts.
-        extras: Columns that samples of this run fill beside those of every run.
+        log_names: Names of the Keras logs, in the order of their appearance.
+        sources: Sources reported by the run; the last one of a field applies.
+        extras: Further columns in samples of this run.
     """
     names = ["seq", "t_s", "type", *_fields_of(Sample)]
     names += _fields_of(EpochEnded)
@@ -99,19 +98,20 @@ def table_columns(
 
 
 Line = Sequence[Any]
-"""Cells of one line, in the order of the columns; what was not read is None."""
+"""Cells of one line, in the order of the columns; None: not read."""
 
 
 class TableLines:
-    """Makes lines of one table. Its samples take 3 µs each: there may be millions."""
+    """Builds lines of one table. A sample takes 3 µs, as there may be millions."""
 
     def __init__(
         self, columns: Sequence[TableColumn], given: Mapping[str, str] | None = None
     ) -> None:
-        """Find out where each cell comes from.
+        """Determine the source of each cell.
 
         Args:
-            given: Cells that are the same in every line, by column.
+            columns: Columns of the table.
+            given: Constant cells, by column.
         """
         self._given = dict(given or {})
         names = [column.name for column in columns]
@@ -171,7 +171,7 @@ _BEFORE: Final = frozenset("\t\r\n")
 
 @contextmanager
 def atomic_text_file(output: Path) -> Generator[TextIO]:
-    """A file to write UTF-8 to, which takes its name once all is in it. Raises: `UserError`."""
+    """Open a UTF-8 file that gets its name once it is complete. Raises: `UserError`."""
     with atomic_file(output) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
@@ -185,7 +185,9 @@ def write_csv(columns: Sequence[TableColumn], lines: Iterable[Line], file: TextI
     """Write the table; an empty cell was not read.
 
     Args:
-        file: Open for writing.
+        columns: Columns of the table.
+        lines: Lines of the table.
+        file: File open for writing.
 
     Returns:
         Lines written, without the titles.
@@ -205,9 +207,9 @@ def write_csv(columns: Sequence[TableColumn], lines: Iterable[Line], file: TextI
 
 
 def spreadsheet_safe(cell: Any) -> Any:
-    """A cell as a spreadsheet shows it and a terminal prints it: no text of a training acts there.
+    """A cell that is safe in spreadsheets and terminals, with any text from a training.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay.
+    A text that a spreadsheet would take for a formula gets an apostrophe. Numbers stay unchanged.
     """
     if not isinstance(cell, str):
         return cell
@@ -216,7 +218,7 @@ def spreadsheet_safe(cell: Any) -> Any:
 
 
 def write_json_lines(events: Iterable[dict[str, Any]], file: TextIO) -> int:
-    """Write one object a line; returns how many."""
+    """Write one object per line; return their number."""
     written = 0
     for event in events:
         file.write(f"{json_text(event)}\n")
@@ -228,7 +230,7 @@ _ROWS_A_GROUP: Final = 32_768
 
 
 def require_parquet() -> None:
-    """See that Parquet can be written here. Raises: `UserError`, with the line to run."""
+    """Check that Parquet can be written here. Raises: `UserError` with the command to run."""
     _pyarrow("pyarrow")
 
 
@@ -241,12 +243,15 @@ def write_parquet(
 ) -> int:
     """Write the table.
 
-    Each field's metadata say `unit`, `source`, and in `absent` why there is no value; what was
-    not read is null.
+    The metadata of each field have `unit`, `source`, and in `absent` the reason for missing
+    values;
+    values that were not read are null.
 
     Args:
-        file: Open for writing.
-        about: What the file says of the run as a whole.
+        columns: Columns of the table.
+        lines: Lines of the table.
+        file: File open for writing.
+        about: Metadata about the whole run.
 
     Returns:
         Rows written.

@@ -1,4 +1,4 @@
 """Adapters for scikit-learn, KerasTuner and Optuna.
 
-Each fold or trial in a process of its own.
+Each fold or trial runs in a separate process.
 """

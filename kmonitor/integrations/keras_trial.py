@@ -1,5 +1,5 @@
 # pyright: basic
-"""A trial of KerasTuner's in its own process: its model is made, checked, trained and saved."""
+"""A KerasTuner trial in its own process: the model is built, checked, trained and saved."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,15 +33,15 @@ TOO_LARGE: Final = "too large: "
 
 _DATA: Final = ("x", "y", "validation_data", "sample_weight", "callbacks")
 _DEFAULT_BATCH: Final = 32
-"""Of Keras' `fit`."""
+"""Default batch size of Keras' `fit`."""
 
 
 def trial_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
-    """Run one execution of a trial; returns its results as plain data.
+    """Run one execution of a trial; return its results as plain data.
 
     Args:
-        fold: Asks which trial it is; takes the checkpoint of its best epoch.
-        arguments: The tuner's class, hypermodel and settings; args and named of its `search`.
+        fold: Connection for requesting the trial; takes the checkpoint of the best epoch.
+        arguments: The tuner's class, hypermodel and settings; `args` and `named` of `search`.
     """
     request = fold.ask("trial")
     trial = kt.engine.trial.Trial(
@@ -67,7 +67,7 @@ def trial_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
 
 
 def _tuner(arguments: dict[str, Any], request: dict[str, Any], size: Any, folder: Path) -> Any:
-    """The user's tuner, made without its `__init__`, which would begin a search."""
+    """The user's tuner, created without its `__init__`, which would begin a search."""
     kind = arguments["tuner"]
     tuner = kind.__new__(kind)
     tuner.own_trial = (request["id"], str(folder))
@@ -100,12 +100,12 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data_of(value: Any) -> Any:
-    """Data, or what a function of the user's makes of it here."""
+    """The data, or the result of the user's function called in this process."""
     return value() if isinstance(value, Callable) and not hasattr(value, "__array__") else value
 
 
 def _plain(results: Any) -> Any:
-    """The results of `run_trial` as plain data: of a history its values."""
+    """The results of `run_trial` as plain data; for a history its values."""
     if isinstance(results, list):
         return [_plain(each) for each in results]
     history = getattr(results, "history", None)
@@ -113,10 +113,10 @@ def _plain(results: Any) -> Any:
 
 
 def size_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
-    """The least memory that training a trial's model needs, as plain data; nothing is trained.
+    """Return the least memory for training a trial's model, as plain data; nothing is trained.
 
     Args:
-        fold: Asks which trial it is.
+        fold: Connection for requesting the trial.
         arguments: See `trial_in_a_process`.
     """
     request = fold.ask("size")
@@ -131,10 +131,10 @@ def size_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
 
 
 def space_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
-    """Every hyperparameter that the hypermodel asks for, as KerasTuner finds them.
+    """Return every hyperparameter that the hypermodel uses, as KerasTuner finds them.
 
     Args:
-        fold: Asks for those that are known.
+        fold: Connection for requesting the known hyperparameters.
         arguments: See `trial_in_a_process`.
     """
     request = fold.ask("space")
@@ -148,7 +148,7 @@ def space_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
 
 
 def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
-    """The user's, which refuses models that do not fit."""
+    """The user's hypermodel, which refuses models that do not fit."""
     hypermodel = _build_hypermodel(arguments)
     if bound is None or not _is_bounded(hypermodel):
         return hypermodel
@@ -171,7 +171,7 @@ def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
 
 
 def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit: bool) -> int:
-    """Examples a step; 1 where it is not known, with which no model is skipped that would fit."""
+    """Examples per step; 1 if unknown, so that no model that would fit is skipped."""
     batch_size = named.get("batch_size") or hp.values.get("batch_size")
     if isinstance(batch_size, int):
         return batch_size
@@ -181,7 +181,7 @@ def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit:
 
 
 def _hypermodel_of_space(arguments: dict[str, Any], bound: int | None) -> Any:
-    """The user's, whose models need no values: only what they ask for counts."""
+    """The user's hypermodel, with models built without values, to find hyperparameters only."""
     hypermodel = _build_hypermodel(arguments)
     if bound is None or not _is_bounded(hypermodel):
         return hypermodel
@@ -200,12 +200,12 @@ def _build_hypermodel(arguments: dict[str, Any]) -> Any:
 
 
 def _is_bounded(hypermodel: Any) -> bool:
-    """Whether a bound of RAM holds for its models; a GPU has them itself."""
+    """True if the RAM bound applies to the models; with a GPU they are in GPU memory."""
     return hypermodel is not None and _keras3() is not None and not visible_gpus()
 
 
 class _OfFunction(kt.HyperModel):
-    """As KerasTuner's own, which it keeps to itself."""
+    """Equivalent of KerasTuner's own class, which is private there."""
 
     def __init__(self, build: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ def _keras3() -> Any:
 
 
 def results_of(plain: Any) -> Any:
-    """The results again, as KerasTuner takes them."""
+    """Convert plain results back to the form that KerasTuner takes."""
     if isinstance(plain, list):
         return [results_of(each) for each in plain]
     if "value" in plain:
@@ -232,6 +232,6 @@ def results_of(plain: Any) -> Any:
 
 
 def failure_reason(message: str) -> str:
-    """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
+    """The reason without the traceback, which is that of the waiting process."""
     last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
     return last or message

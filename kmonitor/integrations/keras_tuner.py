@@ -1,5 +1,5 @@
 # pyright: basic
-"""KerasTuner's tuners with each trial in a process of its own, watched and bounded.
+"""KerasTuner's tuners with each trial in a separate process, watched and bounded.
 
 from kmonitor.integrations.keras_tuner import Hyperband
 tuner = Hyperband(build_model, objective="val_loss", max_epochs=30, memory="8 GiB")
@@ -33,29 +33,32 @@ USAGE: Final = Usage(
 )
 
 _SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)
-"""How the messages begin of trials that say something of their hyperparameters, not of the script:
-they do not count for `max_consecutive_failed_trials`."""
+"""Beginnings of failure messages caused by hyperparameters, not by the script.
+
+Such failures do not count for `max_consecutive_failed_trials`.
+"""
 
 _DEFAULT: Final = "default_objective"
-"""KerasTuner's name for what is returned as a single number."""
+"""KerasTuner's name for an objective that is returned as a single number."""
 
 _OURS: Final = "processes"
-"""Folder within the project's: data, what the trials print, the attempts."""
+"""Folder within the project's folder: data, output of the trials, attempts."""
 
 
 class TrialsRefused(FoldsRefused, kt.errors.FatalError):
-    """No process finds the functions of the search, which ends."""
+    """No process can load the functions of the search, which ends."""
 
 
 class InProcesses:
-    """Comes before a tuner among the bases: `class Mine(InProcesses, keras_tuner.Hyperband)`.
+    """Base to put before a tuner: `class Mine(InProcesses, keras_tuner.Hyperband)`.
 
-    Everything is as that tuner does it, but that each execution of a trial is a fresh process
-    which returns all of its memory. A trial that runs out of memory, takes too long, hangs or is
-    killed has failed, with the reason in its `message`; the search goes on.
+    The tuner works as before, except that each execution of a trial is a fresh process, which
+    returns all of its memory. A trial that runs out of memory, takes too long, hangs or is killed
+    has failed, with the reason in its `message`; the search continues.
 
     Attributes:
-        own_trial: In a trial's process its id and the folder of its checkpoint; None elsewhere.
+        own_trial: Id of the trial and folder of its checkpoint in a trial's process; None
+            elsewhere.
     """
 
     own_trial: tuple[str, str] | None = None
@@ -77,17 +80,17 @@ class InProcesses:
         retries: int = 1,
         **kwargs: Any,
     ) -> None:
-        """As the tuner's, and bounds for each process.
+        """Take the tuner's arguments, and bounds for each process.
 
         Args:
-            memory: As for `run_folds`. Models that would take more are not built or not trained.
-            timeout_s: Likewise, for each execution of a trial.
-            retries: Likewise. What is tried again goes on where its last epoch was saved.
+            memory: See `run_folds`. Models that would take more are not built or not trained.
+            timeout_s: See `run_folds`; applies to each execution of a trial.
+            retries: See `run_folds`. A repeated execution continues after its last saved epoch.
 
         Raises:
             TypeError: An argument is of the wrong type.
-            ValueError: An argument makes no sense.
-            FoldsRefused: The function cannot be carried to another process.
+            ValueError: An argument has an invalid value.
+            FoldsRefused: The function cannot be sent to another process.
         """
         if kwargs.get("distribution_strategy") is not None:
             raise TypeError(
@@ -111,18 +114,19 @@ class InProcesses:
         return self._attempts if self._trial_runner is None else self._trial_runner.attempts
 
     def search(self, *args: Any, **kwargs: Any) -> None:
-        """As the tuner's. Arrays are written once, for all trials, into the project's folder.
+        """Search like the tuner. Arrays are written once, for all trials, to the project's folder.
 
         Args:
-            args: Data: arrays, or a function that makes them (or a dataset, a generator) in each
+            args: Data: arrays, or a function that returns them (or a dataset, a generator) in each
                 process.
-            kwargs: Of `fit`; data likewise. `callbacks` may be a function that returns a list;
-                a MonitorCallback is added to them.
+            kwargs: Arguments of `fit`; data in the same forms as in `args`. `callbacks` may be a
+                function that returns a list; a MonitorCallback is added to the callbacks.
 
         Raises:
             TypeError: A MonitorCallback is among the callbacks; each trial has one.
-            FoldsRefused: An argument cannot be sent to another process; the message says how to.
-            KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
+            FoldsRefused: An argument cannot be sent to another process; with a remedy in the
+                message.
+            KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` continues.
         """
         callbacks = kwargs.get("callbacks") or []
         if not callable(callbacks) and any(map(_is_ours, callbacks)):
@@ -151,7 +155,7 @@ class InProcesses:
             trials.close()
 
     def run_trial(self, trial: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run each execution in a process and return the results for KerasTuner to judge."""
+        """Run each execution in a process and return the results for KerasTuner."""
         if self.own_trial is not None:
             return super().run_trial(trial, *args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         is_first = trial.trial_id not in self._ended
@@ -168,7 +172,7 @@ class InProcesses:
         return results
 
     def on_trial_end(self, trial: Any) -> None:
-        """As the tuner's; failures that only say that a model does not fit end no search."""
+        """End a trial like the tuner; a model that does not fit does not end the search."""
         self._ended.add(trial.trial_id)
         oracle = self.oracle
         if self._is_worker():
@@ -192,23 +196,23 @@ class InProcesses:
             )
 
     def get_trial_dir(self, trial_id: str) -> str:
-        """As the tuner's; a trial's process keeps its checkpoint apart until it has finished."""
+        """The tuner's folder; a trial's process uses a separate folder until it has finished."""
         if self.own_trial is not None and trial_id == self.own_trial[0]:
             return self.own_trial[1]
         return super().get_trial_dir(trial_id)  # pyright: ignore[reportAttributeAccessIssue]
 
     def save(self) -> None:
-        """As the tuner's; a trial's process saves nothing."""
+        """Save like the tuner; a trial's process saves nothing."""
         if self.own_trial is None:
             super().save()  # pyright: ignore[reportAttributeAccessIssue]
 
     def reload(self) -> None:
-        """As the tuner's; a trial's process gets all that it needs."""
+        """Reload like the tuner; a trial's process needs no saved state."""
         if self.own_trial is None:
             super().reload()  # pyright: ignore[reportAttributeAccessIssue]
 
     def _populate_initial_space(self) -> None:
-        """KerasTuner's own hook: models are built for it, and that in a process too."""
+        """KerasTuner's hook, which builds models; here they are built in a process too."""
         if self.own_trial is not None or self.hypermodel is None:
             return
         oracle = self.oracle
@@ -266,9 +270,9 @@ class InProcesses:
         return result
 
     def _size(self, index: int, request: dict[str, Any], ahead: int | None) -> dict[str, Any]:
-        """The least memory that the trial's model needs, found in a process that trains nothing.
+        """Least memory of the trial's model, determined in a process that trains nothing.
 
-        Where it fails, so does the trial, in its own way.
+        A failure here leads to no bound: the trial then fails by itself.
         """
         if self._sizes is None:
             return {}
@@ -291,7 +295,7 @@ class InProcesses:
     def _keep_if_better(
         self, trial: Any, result: FoldResult, outcome: Any, best: float | None
     ) -> float | None:
-        """Move the checkpoint of an execution to the trial's, unless an earlier one was better."""
+        """Move the checkpoint of an execution to the trial, unless an earlier one was better."""
         value = self._best_value(outcome)
         is_worse = (
             best is not None
@@ -309,7 +313,7 @@ class InProcesses:
         return value
 
     def _best_value(self, outcome: Any) -> float | None:
-        """Of its epochs; None where they do not note the objective."""
+        """Best value of the objective over an outcome's epochs; None if they do not contain it."""
         objective = self.oracle.objective
         values = []
         for execution in outcome if isinstance(outcome, list) else [outcome]:
@@ -342,7 +346,7 @@ class InProcesses:
         )
 
     def _called(self) -> str:
-        """The name of the search: "train.py: build_model", or the tuner's where it builds."""
+        """Name of the search: "train.py: build_model", or the tuner's if it builds models."""
         hypermodel = self._hypermodel_argument
         is_function = inspect.isfunction(hypermodel) or isinstance(hypermodel, functools.partial)
         if is_function:
@@ -354,19 +358,19 @@ class InProcesses:
 
 
 class RandomSearch(InProcesses, kt.RandomSearch):
-    """`keras_tuner.RandomSearch` with each trial in a process of its own."""
+    """`keras_tuner.RandomSearch` with each trial in a separate process."""
 
 
 class BayesianOptimization(InProcesses, kt.BayesianOptimization):
-    """`keras_tuner.BayesianOptimization` with each trial in a process of its own."""
+    """`keras_tuner.BayesianOptimization` with each trial in a separate process."""
 
 
 class Hyperband(InProcesses, kt.Hyperband):
-    """`keras_tuner.Hyperband` with each trial in a process of its own."""
+    """`keras_tuner.Hyperband` with each trial in a separate process."""
 
 
 class GridSearch(InProcesses, kt.GridSearch):
-    """`keras_tuner.GridSearch` with each trial in a process of its own."""
+    """`keras_tuner.GridSearch` with each trial in a separate process."""
 
 
 def _is_ours(callback: object) -> bool:

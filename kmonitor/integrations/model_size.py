@@ -1,10 +1,10 @@
-"""Checks that a model which is about to be made or trained fits into memory.
+"""Checks that a model which is about to be built or trained fits into memory.
 
-Two processes share the work. In one of its own, where nothing is trained, the model is built
-without values: for that Keras is patched there (`find_minimum_size`, `build_without_values`).
-Where it is trained Keras, names and random numbers stay the script's: the result is compared with
-what that process holds (`check_training_fits`), and the built model is examined
-(`check_step_fits`).
+Two processes share the work. In a separate one, where nothing is trained, the model is built
+without values; Keras is patched there for that purpose (`find_minimum_size`,
+`build_without_values`). In the process of the training, Keras, names and random numbers stay those
+of the script: the result is compared with the memory that the process holds
+(`check_training_fits`), and the built model is examined (`check_step_fits`).
 """
 
 import os
@@ -27,7 +27,7 @@ class ModelTooLarge(Exception):
     """The model does not fit.
 
     Attributes:
-        why: In words, with how sure it is.
+        why: Reason as text, with its certainty.
     """
 
     def __init__(self, why: str) -> None:
@@ -41,13 +41,13 @@ def process_resident_bytes() -> int:
 
 
 class MinimumSize(msgspec.Struct, frozen=True):
-    """What a training needs at least: weights, their gradients, the optimizer's slots.
+    """Least memory of a training: weights, their gradients, the optimizer's slots.
 
     Attributes:
-        parameter_bytes: Its weights alone.
-        least_bytes: All of it; 0: not known.
+        parameter_bytes: Size of the weights alone.
+        least_bytes: Total size; 0: not known.
         optimizer: Name of the optimizer.
-        refused: Why the model could not even be built to be examined; empty when it could.
+        refused: Reason why the model could not even be built for the check; empty when it could.
     """
 
     parameter_bytes: float = 0.0
@@ -57,12 +57,13 @@ class MinimumSize(msgspec.Struct, frozen=True):
 
 
 def find_minimum_size(keras: Any, build: Callable[[], Any], bound_bytes: int) -> MinimumSize:
-    """What a training of a model needs at least; in a process where nothing is trained.
+    """Return the least memory of training a model; for a process where nothing is trained.
 
     Args:
         keras: Keras 3.
-        build: Makes it; what cannot be made, or described, passes.
-        bound_bytes: For this process, all in all, where the model can only be made with values.
+        build: Builds the model; a model that cannot be built or described passes.
+        bound_bytes: Bound of this process' total memory, for models that can only be built with
+            values.
     """
     try:
         memory_map = estimate(
@@ -81,14 +82,14 @@ def find_minimum_size(keras: Any, build: Callable[[], Any], bound_bytes: int) ->
 
 
 def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
-    """What a training needs at least must fit beside what this process holds.
+    """Check that the least memory of a training fits beside the memory of this process.
 
     Args:
-        size: As another process found it.
-        bound_bytes: For this process, all in all.
+        size: Size from another process.
+        bound_bytes: Bound of this process' total memory.
 
     Raises:
-        ModelTooLarge: It does not; nothing of its size was made.
+        ModelTooLarge: The training does not fit; nothing of its size was built.
     """
     if size.refused:
         raise ModelTooLarge(size.refused)
@@ -104,13 +105,14 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
 
 
 def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> Any:
-    """The model without values, whatever its size; with them where it cannot be made otherwise.
+    """Build the model without values, at any size; with values only if there is no other way.
 
-    In a process where nothing is trained.
+    For a process where nothing is trained.
 
     Args:
         keras: Keras 3.
-        bound_bytes: For this process, all in all, where it has values.
+        build: Builds the model.
+        bound_bytes: Bound of this process' total memory, for a model with values.
 
     Raises:
         ModelTooLarge: The values do not fit.
@@ -127,18 +129,18 @@ def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int)
 def weights_bounded(
     keras: Any, bound_bytes: int | None, *, are_made: bool = True
 ) -> Generator[None]:
-    """While a model is built: its weights alone must fit, else they are not even made.
+    """Bound the weights of a model while it is built: too large ones are not even allocated.
 
-    In a process where nothing is trained: the method by which layers get their weights is replaced
+    For a process where nothing is trained: the method that adds weights to layers is replaced
     meanwhile, for all threads.
 
     Args:
         keras: Keras 3.
-        bound_bytes: For this process, all in all; None: none.
-        are_made: They get values; without, only their shapes are known.
+        bound_bytes: Bound of this process' total memory; None: none.
+        are_made: True if weights get values; else only their shapes are known.
 
     Raises:
-        ModelTooLarge: They do not.
+        ModelTooLarge: The weights do not fit.
     """
     add_weight = keras.layers.Layer.add_weight
     held = process_resident_bytes()
@@ -168,15 +170,15 @@ def weights_bounded(
 
 
 def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
-    """A training step must fit, even by the low end of the memory map's range.
+    """Check that a training step fits, at least by the low end of the memory map's range.
 
     Args:
-        model: Built; what cannot be described passes.
-        batch: Examples a step.
-        bound_bytes: For this process, all in all.
+        model: The built model; one that cannot be described passes.
+        batch: Examples per step.
+        bound_bytes: Bound of this process' total memory.
 
     Raises:
-        ModelTooLarge: It does not.
+        ModelTooLarge: The step does not fit.
     """
     held = process_resident_bytes()
     memory_map = _map_of(model, batch, bound_bytes - held)
@@ -199,7 +201,7 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
 
 
 def _map_of(model: Any, batch: int, left_bytes: int) -> MemoryMap | None:
-    """By rules, and by its traced step where those leave a doubt that it fits."""
+    """Memory map by rules, or by the traced step where the rules leave the fit in doubt."""
     try:
         layout = read_layout(model)
         memory_map = estimate(layout, Plan(batch))

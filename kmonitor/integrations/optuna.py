@@ -1,4 +1,4 @@
-"""Optuna's trials, each in a process of its own.
+"""Optuna's trials, each in a separate process.
 
 from kmonitor.integrations.optuna import in_processes
 study.optimize(in_processes(objective, memory="4 GiB"), n_trials=20)
@@ -51,25 +51,26 @@ def in_processes(
     study: str | Path | None = None,
     raises: Sequence[Literal["error", "out_of_memory", "timeout", "hang", "killed"]] = ("error",),
 ) -> "ObjectiveInProcesses":
-    """An objective for `study.optimize` that runs each trial in a fresh process.
+    """Return an objective for `study.optimize` that runs each trial in a fresh process.
 
-    The objective's `trial` is answered by the real one: `suggest_float`, `suggest_int`,
+    The real trial answers the calls of the objective's `trial`: `suggest_float`, `suggest_int`,
     `suggest_categorical`, `report`, `should_prune`, `set_user_attr`, `params`, `number`. A trial
-    that ran out of memory, took too long, hung or was killed is Optuna's FAIL, and the search
-    goes on; "kmonitor:cause" and "kmonitor:why" of its `user_attrs` say what happened.
+    that runs out of memory, takes too long, hangs or is killed gets Optuna's state FAIL, and the
+    search continues; "kmonitor:cause" and "kmonitor:why" in its `user_attrs` give the reason.
 
     Args:
-        objective: Returns a number, or several.
-        memory: As for `run_folds`, for each trial.
-        retries: Likewise. A trial that is tried again gets the same suggestions.
-        study: Folder for what the trials print and the attempts; None: a new one below kmonitor's
-            state folder.
+        objective: Function that returns a number, or several.
+        memory: See `run_folds`; applies to each trial.
+        timeout_s: See `run_folds`; applies to each trial.
+        retries: See `run_folds`. A repeated trial gets the same suggestions.
+        study: Folder for the output of the trials and the attempts; None: a new one below
+            kmonitor's state folder.
         raises: Causes that raise `TrialError`, which ends the search unless it is in `catch=`.
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: An argument makes no sense.
-        FoldsRefused: The objective cannot be carried, or the folder is in use.
+        ValueError: An argument has an invalid value.
+        FoldsRefused: The objective cannot be sent to another process, or the folder is in use.
     """
     USAGE.check(objective)
     function = functools.partial(objective_in_a_process, objective=objective)
@@ -86,15 +87,15 @@ def in_processes(
 
 
 class ObjectiveInProcesses:
-    """An objective whose every call is a process; made by `in_processes`."""
+    """An objective that runs each call in a process; created by `in_processes`."""
 
     def __init__(self, runner: TrialRunner, raises: frozenset[str], first: int) -> None:
-        """Keep the parts.
+        """Store the arguments.
 
         Args:
-            runner: Runs them; closed with this.
-            first: Index of the trial that comes first.
+            runner: Runner of the trials; closed with this objective.
             raises: Causes that end the search unless Optuna catches `TrialError`.
+            first: Index of the first trial.
         """
         self._trial_runner = runner
         self._raises = raises
@@ -105,7 +106,7 @@ class ObjectiveInProcesses:
 
     @property
     def directory(self) -> Path:
-        """Where what the trials print, and the attempts, are kept."""
+        """Folder of the trials' output and of the attempts."""
         return self._trial_runner.directory
 
     @property
@@ -119,7 +120,7 @@ class ObjectiveInProcesses:
         Raises:
             optuna.TrialPruned: The objective raised it.
             TrialError: The trial ended for a cause that ends the search.
-            FoldsRefused: No process finds the objective.
+            FoldsRefused: No process can load the objective.
         """
         with self._lock:
             index, self._next = self._next, self._next + 1
@@ -147,7 +148,7 @@ class ObjectiveInProcesses:
         return _NoValue(printable(f"{result.cause.replace('_', ' ')}: {result.why}"))
 
     def close(self) -> None:
-        """The search is over; without it, when nobody holds the objective any longer."""
+        """End the search; otherwise it ends when the objective is garbage-collected."""
         self._closes()
 
 
@@ -155,9 +156,9 @@ class TrialError(RuntimeError):
     """A trial's objective raised, or its process ended; for Optuna's `catch=(TrialError,)`.
 
     Attributes:
-        cause: As in the attempts: "error", "out_of_memory", "timeout", "hang", "killed".
-        why: What is known of it, in words; of an error the exception's type and message.
-        output: File with what it printed, the traceback too.
+        cause: Cause as in the attempts: "error", "out_of_memory", "timeout", "hang", "killed".
+        why: Details as text; for an error the exception's type and message.
+        output: File with the output of the trial, including the traceback.
     """
 
     def __init__(self, cause: FoldCause, why: str, output: Path) -> None:
@@ -169,7 +170,7 @@ class TrialError(RuntimeError):
 
 
 class _NoValue(float):
-    """NaN, which Optuna takes for a trial that failed, and prints with the reason."""
+    """NaN, which Optuna treats as a failed trial and prints with the reason."""
 
     def __new__(cls, why: str) -> Self:
         instance = super().__new__(cls, "nan")
@@ -205,7 +206,7 @@ _FORWARDED: Final = frozenset(
         "number",
     }
 )
-"""What a trial's process may call or read of the real trial, and nothing else."""
+"""Names of the real trial that a trial's process may call or read; no others are allowed."""
 
 
 def _answer_question(trial: Trial, question: Any) -> Any:

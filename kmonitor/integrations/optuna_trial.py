@@ -1,4 +1,4 @@
-"""A trial of Optuna's in its own process, where each call is answered by the real trial."""
+"""An Optuna trial in its own process; the real trial answers each call."""
 
 import builtins
 import datetime as dt
@@ -17,11 +17,11 @@ VALUES: Final = "values"
 
 
 def objective_in_a_process(fold: Fold, *, objective: Callable[[Any], Any]) -> dict[str, Any]:
-    """Call the objective; what came of it, as plain data.
+    """Call the objective and return its result as plain data.
 
     Args:
         fold: Passes requests to the real trial.
-        objective: The user's.
+        objective: The user's objective.
     """
     try:
         value = objective(RemoteTrial(fold))
@@ -32,14 +32,14 @@ def objective_in_a_process(fold: Fold, *, objective: Callable[[Any], Any]) -> di
 
 
 class RemoteTrial(BaseTrial):
-    """A trial whose every call is one of the real trial, in the process of the search.
+    """A trial that forwards every call to the real trial, in the process of the search.
 
     Attributes:
         fold: This trial's fold: its `seed`, its `directory`.
     """
 
     def __init__(self, fold: Fold) -> None:
-        """Send requests by this fold."""
+        """Args: `fold`: Sends the requests."""
         self.fold = fold
 
     @override
@@ -66,17 +66,17 @@ class RemoteTrial(BaseTrial):
 
     @override
     def suggest_uniform(self, name: str, low: float, high: float) -> float:
-        """As Optuna's, which prefers `suggest_float`."""
+        """Deprecated by Optuna in favour of `suggest_float`."""
         return self.suggest_float(name, low, high)
 
     @override
     def suggest_loguniform(self, name: str, low: float, high: float) -> float:
-        """As Optuna's, which prefers `suggest_float`."""
+        """Deprecated by Optuna in favour of `suggest_float`."""
         return self.suggest_float(name, low, high, log=True)
 
     @override
     def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
-        """As Optuna's, which prefers `suggest_float`."""
+        """Deprecated by Optuna in favour of `suggest_float`."""
         return self.suggest_float(name, low, high, step=q)
 
     @override
@@ -89,7 +89,7 @@ class RemoteTrial(BaseTrial):
 
     @override
     def set_user_attr(self, key: str, value: Any) -> None:
-        """As Optuna's; plain data."""
+        """Set a user attribute to plain data."""
         self._request("set_user_attr", key, value)
 
     @override
@@ -97,12 +97,12 @@ class RemoteTrial(BaseTrial):
         self._request("set_constraint", key, float(value))
 
     def set_system_attr(self, key: str, value: Any) -> None:
-        """As Optuna's before 5.0, which refuses a trial without it."""
+        """Set a system attribute; Optuna before 5.0 requires this method."""
         self._request("set_system_attr", key, value)
 
     @property
     def system_attrs(self) -> dict[str, Any]:
-        """As Optuna's before 5.0, which refuses a trial without them."""
+        """System attributes; Optuna before 5.0 requires this property."""
         return self._request("system_attrs")
 
     @property
@@ -113,7 +113,7 @@ class RemoteTrial(BaseTrial):
     @property
     @override
     def distributions(self) -> dict[str, BaseDistribution]:
-        """Not known in a process of its own. Raises: AttributeError."""
+        """Not available in a trial's own process. Raises: AttributeError."""
         raise AttributeError("the distributions are not available to a trial in its own process")
 
     @property
@@ -144,7 +144,7 @@ class RemoteTrial(BaseTrial):
 
 
 def _kind(name: str) -> type[Exception]:
-    """The exception of that name, where it is one of Python's own."""
+    """The built-in exception of this name, else `RuntimeError`."""
     builtin = getattr(builtins, name, None)
     return (
         builtin if isinstance(builtin, type) and issubclass(builtin, Exception) else RuntimeError

@@ -1,4 +1,4 @@
-"""`cross_validate` for Keras models, as scikit-learn's: each fold in a process of its own.
+"""`cross_validate` for Keras models, like scikit-learn's, with each fold in a separate process.
 
 from kmonitor.integrations.scikit_learn import cross_validate
 scores = cross_validate(make_model, x, y, cv=StratifiedKFold(5), fit={"epochs": 20})
@@ -52,23 +52,24 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     """Train and score a model for each fold.
 
     Args:
-        build_model: Returns the model, compiled with its metrics.
+        build_model: Function that returns the model, compiled with its metrics.
         x: Samples, an array `[n_samples, ...]`; read by each fold from one file.
-        y: Targets, an array `[n_samples, ...]`; None where the model needs none.
-        cv: A number of folds, a splitter of scikit-learn (`KFold`, `StratifiedKFold`,
+        y: Targets, an array `[n_samples, ...]`; None if the model needs none.
+        cv: Number of folds, a splitter of scikit-learn (`KFold`, `StratifiedKFold`,
             `GroupKFold`, ...), or pairs of indices.
-        groups: For splitters that need them, `[n_samples]`.
+        groups: Groups for splitters that need them, `[n_samples]`.
         fit: Further arguments of `fit`, plain data: `{"epochs": 20, "batch_size": 64}`.
-        study: As for `run_folds`.
-        **how: As for `run_folds`: memory, timeout_s, retries, at_once.
+        study: See `run_folds`.
+        **how: Arguments of `run_folds`: memory, timeout_s, retries, at_once.
 
     Returns:
-        As scikit-learn: "fit_time" and "score_time", seconds, and "test_loss" and "test_NAME" for
-        each metric, arrays `[n_folds]` with NaN for a fold that did not finish; and "study".
+        As in scikit-learn: "fit_time" and "score_time", seconds, and "test_loss" and "test_NAME"
+        for
+        each metric, arrays `[n_folds]` with NaN for an unfinished fold; and "study".
 
     Raises:
         TypeError: The data are no arrays of plain numbers or texts; `fit` has callbacks; an
-            argument is not known; `cv` is nothing that splits.
+            argument is not known; `cv` is no splitter.
         Whatever `run_folds` raises before the first fold.
     """
     if "callbacks" in (fit or {}):

@@ -1,1 +1,1 @@
-"""Memory of a training step, layer by layer: estimate, calibration, what-if."""
+"""Memory of a training step by layer: estimate, calibration, what-if."""

@@ -1,4 +1,4 @@
-"""Simulation of a training step by rules: which buffers live when, and their highest sum."""
+"""Simulation of a training step by rules: lifetimes of buffers, and their highest sum."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ class Step:
     """One use of a layer: its effect on memory, and bytes for its variables.
 
     Attributes:
-        effect: On memory.
-        gradient_bytes: Of its variables that are trained.
+        effect: Effect of the layer on memory.
+        gradient_bytes: Gradients of the layer's trained variables.
         update_bytes: Workspace of their update, gradients included.
         applied_bytes: Gradient and temporaries of the last update, while the next layer computes.
-        copy_bytes: Copies of its variables in the computing precision.
-        is_assumed: Whether no rule covers it.
+        copy_bytes: Copies of the variables in the computing precision.
+        is_assumed: True if no rule covers the layer.
     """
 
     effect: Effect
@@ -34,7 +34,7 @@ class Step:
 
 
 def doubtful(step: Step) -> Step:
-    """The step with the most that it may take."""
+    """The step with the most memory that it may take."""
     effect = step.effect
     times = _ASSUMED_TIMES if step.is_assumed else 1
     more = replace(
@@ -50,11 +50,11 @@ class StepUsage:
     """Memory that a step takes.
 
     Attributes:
-        peak_bytes: The highest sum, beyond what is resident.
-        activation_bytes: Kept for the backward pass when that begins.
-        activation_bytes_by_call: What each use of a layer keeps then; a tensor that several keep
-            belongs to the one that keeps it first.
-        part_by_call: What each use of a layer has at the peak; the last one is of no layer.
+        peak_bytes: The highest sum, beyond resident memory.
+        activation_bytes: Bytes kept for the backward pass at its beginning.
+        activation_bytes_by_call: Bytes that each use of a layer keeps then; a shared tensor
+            belongs to the use that keeps it first.
+        part_by_call: Part of each use of a layer at the peak; the last one belongs to no layer.
     """
 
     peak_bytes: int
@@ -65,7 +65,7 @@ class StepUsage:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Workspace of a moment: bytes, those of them that are gradients of weights, and whose."""
+    """Workspace at a moment: its call, its bytes, and the bytes of weights' gradients in it."""
 
     call: int
     n_bytes: int
@@ -73,11 +73,11 @@ class _Work:
 
 
 class _Heap:
-    """Buffers, each with the number of its readers, and what was there at the peak.
+    """Buffers, each with the number of its readers, and the content at the peak.
 
     Attributes:
-        callers: Of each buffer, which call made it.
-        work_at_peak: Beside the buffers.
+        callers: Call that created each buffer.
+        work_at_peak: Workspace at the peak, beside the buffers.
     """
 
     def __init__(self, unseen_bytes: int) -> None:
@@ -119,7 +119,7 @@ class _Heap:
             self._see(*works)
 
     def live_at_peak(self) -> list[int]:
-        """Buffers that were there then."""
+        """Buffers that were alive at the peak."""
         live: dict[int, None] = {}
         for change in self._changes[: self._changes_at_peak]:
             if change >= 0:
@@ -148,10 +148,12 @@ def simulate_step(
     """Play the forward pass and, where something is trained, the backward pass.
 
     Args:
-        layout: Its calls, in order.
+        layout: Layout of the model, with calls in order.
+        steps: One step per call.
         sizes: Bytes of each tensor.
-        needs_gradient: For each tensor, whether something below it is trained.
-        unseen_bytes: Buffers below it count nothing.
+        needs_gradient: True for each tensor with a trained variable below it.
+        loss_bytes: Workspace of the loss.
+        unseen_bytes: Size below which buffers are not counted.
     """
     player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)
     player.forward()
@@ -232,7 +234,7 @@ class _Player:
     def _shared_with(
         self, effect: Effect, inputs: Sequence[int], outputs: Sequence[int]
     ) -> int | None:
-        """The buffer of an input that the output takes over; None if it needs its own."""
+        """The buffer of an input that the output takes over; None if the output needs its own."""
         if not inputs or len(outputs) != 1:
             return None
         if effect.is_view:
@@ -254,7 +256,7 @@ class _Player:
         return tuple(found)
 
     def part_by_call(self) -> tuple[PeakPart, ...]:
-        """What each call has at the peak, and behind them what belongs to none."""
+        """Part of each call at the peak, and last the part that belongs to no call."""
         keepers = self._keepers()
         found = [PeakPart() for _ in range(self._nobody + 1)]
         for buffer in self.heap.live_at_peak():
@@ -268,7 +270,7 @@ class _Player:
         return tuple(found)
 
     def _keepers(self) -> dict[int, int]:
-        """The first call that keeps a buffer for the backward pass."""
+        """First call that keeps each buffer for the backward pass."""
         found: dict[int, int] = {}
         for call_index, buffers in enumerate(self._activations):
             for each in buffers:
@@ -287,9 +289,9 @@ class _Player:
                 updated = self._call_backward(call_index, updated)
 
     def _call_backward(self, call_index: int, updated: _Work) -> _Work:
-        """One gradient; what applying the last one to variables takes still.
+        """Compute one gradient beside the update by the last; return the workspace of its update.
 
-        A gradient is applied beside the next one's computation, with its temporaries.
+        A gradient is applied with its temporaries while the next one is computed.
         """
         call = self._layout.calls[call_index]
         step = self._steps[call_index]

@@ -1,7 +1,7 @@
-"""Measurements of trainings, gathered from events, and estimates corrected by them.
+"""Measurements of trainings, collected from events, and estimates corrected by them.
 
-Tier 2: one batch size was measured; the rules give the shape of the curve, the measurement its
-height. Tier 1: two or more; the peak is then a line over the batch above a floor.
+Calibration level 2: one batch size was measured; the rules give the shape of the curve, the
+measurement its height. Level 1: two or more; the peak is then a line over the batch above a floor.
 """
 
 import bisect
@@ -28,18 +28,18 @@ from kmonitor_agent.wire.messages.model_layout import (
 )
 
 STEPS_NEEDED: Final = 5
-"""Least steps of one batch size: the first traces, and the same step differs by up to 18%."""
+"""Least steps per batch size: the first step traces, and equal steps differ by up to 18%."""
 
 
 class PeakMeasurement(msgspec.Struct, frozen=True):
     """The peak of a training at one batch size.
 
     Attributes:
-        batch: Examples a step.
+        batch: Examples per step.
         peak_bytes: The highest use by the framework's allocator in the steps.
-        steps: How many were measured.
-        between_bytes: Its use between two steps; None if that was not measured.
-        device: That ran them: "CPU" or a GPU's name; empty if unknown.
+        steps: Number of measured steps.
+        between_bytes: The allocator's use between two steps; None if not measured.
+        device: Device of the steps: "CPU" or a GPU's name; empty if unknown.
     """
 
     batch: int
@@ -53,13 +53,13 @@ class Measurements(msgspec.Struct, frozen=True):
     """Measurements by model, backend and device, as they can be stored.
 
     Attributes:
-        by_key: Key of `measurement_key` to the peaks.
+        by_key: Peaks by `measurement_key`.
     """
 
     by_key: Mapping[str, tuple[PeakMeasurement, ...]] = {}
 
     def with_one(self, key: str, measurement: PeakMeasurement) -> "Measurements":
-        """The same with another; of one batch size the highest peak stays."""
+        """Copy with another measurement; per batch size only the highest peak is kept."""
         same = [each for each in self.by_key.get(key, ()) if each.batch == measurement.batch]
         others = [each for each in self.by_key.get(key, ()) if each.batch != measurement.batch]
         highest = max([*same, measurement], key=lambda each: each.peak_bytes)
@@ -70,10 +70,11 @@ class Measurements(msgspec.Struct, frozen=True):
         return Measurements({**rest, key: (*others, stored)})
 
     def of(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
-        """Measurements of a model's training, on the device that was measured last.
+        """Return measurements of a model's training, on the device of the last measurement.
 
         Args:
-            plan: How it is trained; its batch does not count.
+            layout: Layout of the model.
+            plan: Training plan; its batch is ignored.
         """
         for key in reversed(list(self.by_key)):
             found = self.by_key[key]
@@ -85,16 +86,17 @@ class Measurements(msgspec.Struct, frozen=True):
 _COUNTS: Final = (
     "momentum", "amsgrad", "centered", "use_ema", "gradient_accumulation_steps", "global_clipnorm",
 )  # fmt: skip
-"""Settings of optimizers that decide what they keep; others, the learning rate, do not."""
+"""Settings of optimizers that affect their memory; others, such as the learning rate, do not."""
 
 
 def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
-    """Key of measurements that follow one law: same model, training, backend and device.
+    """Key of comparable measurements: same model, training, backend and device.
 
-    Names of layers and variables do not count: Keras numbers them again in each process.
+    Names of layers and variables are ignored: Keras numbers them again in each process.
 
     Args:
-        plan: How it is trained; its batch does not count.
+        layout: Layout of the model.
+        plan: Training plan; its batch is ignored.
         device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
     """
     optimizer = plan.optimizer or layout.optimizer
@@ -125,16 +127,17 @@ MEMORY_EVENT_KINDS = ("fit_start", "layout", "step_peak")
 
 @dataclass(frozen=True, slots=True)
 class FitMemory:
-    """Memory of one fit, as far as its events say.
+    """Memory of one fit, from its events.
 
     Attributes:
         fit: Ordinal of the fit in its run.
-        layout: Of its model; that of the fit before if it is the same model still. On its data's
-            length, where it leaves one open and that is known.
-        batch: Examples a step; None if unknown.
-        peak_measurement: The peak of its first steps; None if it was not measured.
-        device: That it was measured on; empty if it was not.
-        open_layout: As it was sent, where `layout` is on one length; else None.
+        layout: Layout of the model; that of the fit before if the model is the same. An open
+            length
+            is replaced by that of the data, if known.
+        batch: Examples per step; None if unknown.
+        peak_measurement: The peak of the first steps; None if not measured.
+        device: Device of the measurement; empty without one.
+        open_layout: Layout as sent, where the length in `layout` was replaced; else None.
     """
 
     fit: int
@@ -146,10 +149,10 @@ class FitMemory:
 
 
 def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
-    """The fits of one run whose model's layout is known, in order.
+    """Return the fits of one run with a known layout, in order.
 
     Args:
-        events: Of the run, in order; others than `MEMORY_EVENT_KINDS` are ignored.
+        events: Events of the run, in order; all except `MEMORY_EVENT_KINDS` are ignored.
     """
     parts: dict[int, list[LayoutPart]] = {}
     fit_starts: dict[int, FitStarted] = {}
@@ -190,7 +193,7 @@ def _memory(
 
 
 def _on_length(layout: ModelLayout, length: int | None) -> ModelLayout:
-    """As it is, where no length is known or a layer may change it."""
+    """The layout on one length; unchanged if no length is known or a layer may change it."""
     try:
         return with_length(layout, length) if length else layout
     except OpenShape:
@@ -210,10 +213,10 @@ def _measured(peak: StepPeak | None) -> PeakMeasurement | None:
 
 
 def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
-    """Measurements of fits, by model, backend and device.
+    """Return the measurements of fits, by model, backend and device.
 
     Args:
-        fits: Of any runs.
+        fits: Fits of any runs.
     """
     found = Measurements()
     for each in fits:
@@ -224,10 +227,10 @@ def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
 
 
 class NotIdentifiable(Exception):
-    """The measurements say nothing about other batch sizes.
+    """The measurements allow no conclusion about other batch sizes.
 
     Attributes:
-        why: In words, with what to do.
+        why: Reason as text, with a remedy.
     """
 
     def __init__(self, why: str) -> None:
@@ -238,11 +241,12 @@ class NotIdentifiable(Exception):
 def estimate_by_batch(
     layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
 ) -> Callable[[int], MemoryMap]:
-    """The estimate as a function of the batch size, corrected where something was measured.
+    """Return the estimate as a function of the batch size, corrected by measurements if any.
 
     Args:
-        plan: How it is trained; its batch does not count.
-        measured: Of this training; those that do not depend on feature maps are ignored.
+        layout: Layout of the model.
+        plan: Training plan; its batch is ignored.
+        measured: Measurements of this training; those independent of feature maps are ignored.
     """
     if usable := usable_measurements(layout, plan, measured):
         return Calibration(layout, plan, usable).at
@@ -252,9 +256,9 @@ def estimate_by_batch(
 def usable_measurements(
     layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
 ) -> tuple[PeakMeasurement, ...]:
-    """Those that can be compared with the estimate; none if no one can.
+    """Return the measurements that are comparable with the estimate; may be empty.
 
-    None either where the model leaves a length open: the length of the data is unknown.
+    Empty also if the model leaves a length open, since the length of the data is unknown.
     """
     try:
         return tuple(_usable(layout, plan, measured)) if measured else ()
@@ -263,10 +267,13 @@ def usable_measurements(
 
 
 _FLOOR_FACTOR: Final = 1.1
-"""A transient part that is hardly above the floor of the update says nothing of feature maps."""
+"""Least ratio of the transient part to the floor of the update.
+
+A smaller transient part does not depend on feature maps.
+"""
 
 METER_BYTES: Final = 256 * 1024
-"""TensorFlow's allocator on a CPU does not count what is smaller."""
+"""Size below which TensorFlow's allocator on a CPU does not count tensors, bytes."""
 
 
 def _usable(
@@ -295,14 +302,14 @@ def _usable(
 
 
 _SEEN_SHARE: Final = 0.5
-"""An allocator that counts less than this of a step says little of the rest."""
+"""Least share of a step that the allocator must count for a useful measurement."""
 
 _LEAST_FACTOR: Final = 0.2
-"""Less than this of an estimate is no correction: something else was measured."""
+"""Least ratio of measurement to estimate; below it, something else was measured."""
 
 
 def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> str:
-    """Why a measurement is not of what the map shows; empty where it is."""
+    """Reason why a measurement is not comparable with the map; empty if it is."""
     unseen = _unseen_bytes(plan, layout, measurement)
     if not unseen or not layout.calls:
         return ""
@@ -331,14 +338,14 @@ def _uncounted_bytes(layout: ModelLayout, plan: Plan) -> int:
 
 
 def _floor(layout: ModelLayout, plan: Plan) -> int:
-    """The transient part with no feature maps at all: that of the smallest batch, nearly."""
+    """Transient part without any feature maps, bytes: nearly that of the smallest batch."""
     return estimate(
         msgspec.structs.replace(layout, calls=()), replace(plan, batch=1, has_rows=False)
     ).transient_bytes
 
 
 def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
-    """Bytes that stay between steps: as measured, else by the estimate."""
+    """Bytes that stay between steps: measured, or else estimated."""
     if measurement.between_bytes is not None:
         return measurement.between_bytes
     return estimate(layout, replace(plan, batch=1, has_rows=False)).resident_bytes
@@ -353,17 +360,20 @@ def _unseen_bytes(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement)
 _ONE_BATCH_MARGINS: Final = (0.50, 0.70)
 _MORE_MARGINS: Final = (0.30, 0.60)
 _UNKNOWN_MARGIN: Final = 0.50
-"""Upwards of the transient part, near to what was measured and beyond, and more where there is no
-rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
+"""Further margin where there is no rule for a layer or the step.
+
+The margins above are upwards of the transient part, near the measurements and beyond; downwards
+half of them applies. Source: `bench_calibration`, and others.
+"""
 
 _NEAR: Final = 4.0
 _NEARER: Final = 2.0
 
 _SCATTER: Final = 0.08
-"""By which peaks of one training differ from start to start, in nine of ten. Source: as above."""
+"""Scatter of a training's peak over nine of ten starts, as a fraction. Source: as above."""
 
 _TRUST: Final = 0.15
-"""By which the slope that one batch size gives is off. Source: `bench_calibration`."""
+"""Relative error of the slope from one batch size. Source: `bench_calibration`."""
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
@@ -376,26 +386,27 @@ _OF_THE_METER: Final = (
 
 
 class Calibration:
-    """One training's estimate, corrected by what was measured of it; asked for any batch size.
+    """Estimate of one training for any batch size, corrected by measurements.
 
-    With one batch size the curve is that of the rules: moved through what was measured, and as
-    much steeper as the measured part was larger than they say. Where it was smaller, half of that
-    (in powers) is believed: small batches fall short for reasons that end as they grow. With more,
-    the steepness is what was measured between them, as far as their distance separates it from
-    the scatter of one and the same step.
+    With one batch size the curve is that of the rules: moved through the measurement, and steeper
+    by the ratio of measured to estimated transient part. A ratio below 1 is only half applied (its
+    square root): small batches fall short for reasons that vanish as they grow. With more batch
+    sizes, the slope between the measurements is used, weighted by how far their distance exceeds
+    the scatter of equal steps.
     """
 
     def __init__(
         self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
     ) -> None:
-        """Weigh what was measured.
+        """Weigh the measurements.
 
         Args:
-            plan: How it is trained; its batch does not count.
-            measured: Each of at least `STEPS_NEEDED` steps; others are left out.
+            layout: Layout of the model.
+            plan: Training plan; its batch is ignored.
+            measured: Measurements; those of fewer than `STEPS_NEEDED` steps are left out.
 
         Raises:
-            NotIdentifiable: Nothing was measured that depends on feature maps.
+            NotIdentifiable: No measurement depends on feature maps.
         """
         usable = _usable(layout, plan, measured)
         self._layout = layout
@@ -422,7 +433,7 @@ class Calibration:
 
     @property
     def batches(self) -> tuple[int, ...]:
-        """Batch sizes that were measured, rising."""
+        """Measured batch sizes, rising."""
         return tuple(each.batch for each in self._measured)
 
     def at(self, batch: int) -> MemoryMap:
@@ -451,7 +462,7 @@ class Calibration:
         )
 
     def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
-        """Without those on parts that are measured now."""
+        """Notes of the rules, without those on parts that are now measured."""
         backend = self._plan.backend or backend_of(self._layout)
         unmeasured_texts = {each.text for each in unmeasured(self._layout, backend)}
         return tuple(each for each in found.notes if each not in unmeasured_texts)
@@ -460,7 +471,7 @@ class Calibration:
         return estimate(self._layout, replace(self._seen, batch=batch)).transient_bytes
 
     def _slope(self) -> float:
-        """Bytes for each that the rules say."""
+        """Slope of measured bytes per byte estimated by the rules."""
         estimated, took = self._points[-1]
         kappa = took / estimated
         believed = max(kappa, math.sqrt(kappa))
@@ -474,7 +485,7 @@ class Calibration:
         return max(0.0, (certain * line.slope + assumed * believed) / (certain + assumed))
 
     def _transient(self, estimated: int) -> float:
-        """Between measured sizes in a line from one to the next, beyond them by the slope."""
+        """Transient bytes: interpolated between measured sizes, beyond them by the slope."""
         for (x0, y0), (x1, y1) in itertools.pairwise(self._points):
             if x0 <= estimated <= x1 and x0 < x1:
                 return y0 + (y1 - y0) * (estimated - x0) / (x1 - x0)
@@ -507,11 +518,11 @@ class Calibration:
 
 
 def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
-    """Bytes that stay between steps at a batch size: the data too, which grow with the batch.
+    """Bytes that stay between steps at a batch size, with the data, which grow with the batch.
 
     Args:
         points: Batch sizes, ascending, and bytes that stay.
-        batch: Beyond the outermost points the line through the nearest two goes on.
+        batch: Batch size; beyond the outermost points the line through the nearest two continues.
     """
     if len(points) == 1:
         return points[0][1]

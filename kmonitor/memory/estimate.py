@@ -1,4 +1,4 @@
-"""Estimate of a training step's memory, by layer, from the description of its model alone."""
+"""Estimate of a training step's memory by layer, from the description of the model alone."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,29 +23,30 @@ from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, O
 
 
 class MemoryMap(msgspec.Struct, frozen=True):
-    """Where a training's memory will go, bytes; its rows together are its peak.
+    """Memory of a training by layer and kind, bytes; the rows add up to the peak.
 
     Attributes:
         peak_bytes: Highest use by the framework's allocator in a step.
-        low_bytes: The peak is hardly less.
-        high_bytes: It is hardly more; None where feature maps are unknown without measuring.
-        resident_bytes: There between steps too: parameters, slots, states.
-        transient_bytes: On top of that at the peak of a step.
-        parameter_bytes: Of the resident part, the model's variables.
-        slot_bytes: Of it, the optimizer's.
-        gradient_bytes: All gradients together; they need not be there at one time.
+        low_bytes: Low end of the peak's range.
+        high_bytes: High end of the range; None if feature maps are unknown without measuring.
+        resident_bytes: Memory that stays between steps: parameters, slots, states.
+        transient_bytes: Further memory at the peak of a step.
+        parameter_bytes: Part of the resident memory for the model's variables.
+        slot_bytes: Part of the resident memory for the optimizer's slots.
+        gradient_bytes: All gradients together, which need not exist at the same time.
         kept_bytes: Feature maps that still wait for the backward pass at the peak.
-        tier: 1 measured at several batches, 2 scaled by one measurement, 3 nothing ran.
-        method: How it was found, in words.
-        uncovered: Kinds of layers that no rule covers.
-        layers: One row a layer, in the order of computing.
-        batch: Examples a step.
+        tier: Calibration level: 1 measured at several batches, 2 scaled by one measurement, 3
+            without measurement.
+        method: Method of the estimate, as text.
+        uncovered: Kinds of layers without a rule.
+        layers: One row per layer, in the order of computing.
+        batch: Examples per step.
         optimizer: Name, or empty.
         precision: Dtype policy.
-        backend: How the step is computed.
-        notes: What a reader should know, in words.
-        activation_bytes: Feature maps kept when the backward pass begins; where the peak is a
-            later moment, they are more than what is there then.
+        backend: Backend that computes the step.
+        notes: Notes for the reader, as text.
+        activation_bytes: Feature maps kept when the backward pass begins; more than at the peak
+            if the peak is later.
     """
 
     peak_bytes: int
@@ -71,17 +72,18 @@ class MemoryMap(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is to be trained.
+    """Plan of a training.
 
     Attributes:
-        batch: Examples a step, at least 1.
-        optimizer: Another than the model's own; None: its own.
-        precision: Another dtype policy; None: its own.
-        backend: How a step is computed; None: as described, TensorFlow if that is not said.
-        unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
-        traced: The step itself, where it could be traced; rules are used for what it was not
-            traced for.
-        has_rows: Whether the table is wanted too, and what is kept; peaks alone take less time.
+        batch: Examples per step, at least 1.
+        optimizer: Optimizer to use; None: the model's own.
+        precision: Dtype policy to use; None: the model's own.
+        backend: Backend of a step; None: from the description, else TensorFlow.
+        unseen_bytes: Size below which tensors are not counted, like by an allocator that does not
+            see them.
+        traced: Traced step, if available; rules are used for trainings that it was not traced for.
+        has_rows: True if the table and the activations are computed too; peaks alone take less
+            time.
     """
 
     batch: int
@@ -98,7 +100,7 @@ def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
 
     Raises:
         OpenShape: An axis besides the batch has no length.
-        KeyError: `plan.precision` is none of `tensor_sizes.POLICIES`.
+        KeyError: `plan.precision` is not in `tensor_sizes.POLICIES`.
     """
     found = _Estimate(layout, plan).result()
     traced = plan.traced
@@ -111,17 +113,17 @@ def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
 
 
 def backend_of(layout: ModelLayout) -> Backend:
-    """How the described model computes a step, as far as its description says."""
+    """Backend of the described model, TensorFlow if the description has none."""
     if layout.backend == "torch":
         return "torch"
     return "xla" if layout.backend == "jax" or layout.jit_compile else "tensorflow"
 
 
 _UNCOVERED_MARGIN: Final = 0.50
-"""More, where a layer's rule had to be assumed."""
+"""Further margin where a layer's rule had to be assumed."""
 
 _WORTH_MIB: Final = 0.1
-"""Small variables are not mentioned below this."""
+"""Size below which small variables are not mentioned, MiB."""
 
 
 def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
@@ -169,7 +171,7 @@ def _of_small_variables(n_bytes: int) -> str:
 
 
 _MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
-"""How much higher the transient part may be; source: `bench_map`."""
+"""Margin upwards of the transient part. Source: `bench_map`."""
 
 _SLACK: Final = 0.04
 """Margin for pieces of resident memory, which may be larger than counted."""
@@ -177,23 +179,23 @@ _SLACK: Final = 0.04
 _LOW: Final = 0.25
 
 _OWN_STEP_MARGIN: Final = 1.00
-"""More, where a train step of the model's own may pass through it twice."""
+"""Further margin for a model's own train step, which may pass through the model twice."""
 
 _ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
     "tensorflow": (0.04, 0.09),
     "xla": (0.01, 0.02),
     "torch": (0.02, 0.05),
 }
-"""Shares that an allocator adds to the resident part and to the rest: its pieces are larger than
+"""Shares that an allocator adds to the resident and the transient part: its pieces are larger than
 requested. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's was not
 measured."""
 
 _UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
-"""Copies of the largest gradient that is applied at one time."""
+"""Copies of the largest gradient during its update."""
 
 _IN_PLACE_COPIES: Final = 2.0
-"""Of SGD, whose step takes the gradient's place: it, and a variable that is copied for its
-update since the backward pass still reads it."""
+"""Copies for SGD, whose update replaces the gradient: the gradient, and a copy of a variable that
+the backward pass still reads."""
 
 
 class _Estimate:
@@ -214,9 +216,9 @@ class _Estimate:
         self._uncovered: list[str] = []
 
     def _sliced_variables(self) -> frozenset[int]:
-        """Tables whose gradient is that of the rows that were looked up, never of the whole.
+        """Tables whose gradient covers only the looked-up rows, never the whole table.
 
-        Adam and others make it whole; plain SGD subtracts rows.
+        Adam and others expand the gradient; plain SGD subtracts rows.
         """
         if not self._is_applied_in_place():
             return frozenset()
@@ -228,7 +230,7 @@ class _Estimate:
         )
 
     def _is_applied_in_place(self) -> bool:
-        """True of plain SGD, which subtracts the scaled gradient from its variable."""
+        """True for plain SGD, which subtracts the scaled gradient from its variable."""
         optimizer = self._optimizer
         if optimizer is None or self._backend != "tensorflow":
             return False
@@ -281,7 +283,7 @@ class _Estimate:
     def _rows(
         self, played: StepUsage, slots: Slots, slot_bytes: int, peak_bytes: int
     ) -> tuple[LayerMemory, ...]:
-        """The table; its rows together are the peak."""
+        """Rows of the table, which add up to the peak."""
         if not self._plan.has_rows:
             return ()
         own_slots = slots.by_variable
@@ -294,7 +296,7 @@ class _Estimate:
         return with_parts(rows, self._parts(played), peak_bytes)
 
     def _parts(self, played: StepUsage) -> dict[int, PeakPart]:
-        """What each layer has at the peak, by its index; -1: what belongs to none."""
+        """Part of each layer at the peak, by index of the layer; -1: the part of no layer."""
         found: dict[int, PeakPart] = {}
 
         def add(index: int, part: PeakPart) -> None:
@@ -317,7 +319,7 @@ class _Estimate:
         return found
 
     def _gradients_by_layer(self) -> dict[int, int]:
-        """Bytes by index of the layer that a variable is counted at; -1: of none."""
+        """Bytes of gradients by index of the layer that owns the variable; -1: no layer."""
         owners: dict[int, int] = {}
         for index, layer in enumerate(self._layout.layers):
             for each in layer.variables:
@@ -339,14 +341,14 @@ class _Estimate:
         )
 
     def _transient(self, usage: StepUsage, resident: int) -> int:
-        """Bytes that a step takes on top, with the allocator's rounding."""
+        """Bytes of a step beyond the resident part, with the allocator's rounding."""
         held = self._held_gradients() + self._early_bytes()
         transient = max(usage.peak_bytes + held, self._update_floor())
         of_resident, of_transient = _ROUNDING[self._backend]
         return transient + int(of_resident * resident + of_transient * transient)
 
     def _early_bytes(self) -> int:
-        """Terms of updates and of penalties that wait for no gradient."""
+        """Bytes of terms of updates and penalties that do not wait for a gradient."""
         if self._backend != "tensorflow":
             return 0
         punished = {
@@ -362,7 +364,10 @@ class _Estimate:
         return early_copies(self._optimizer) * sum(self._gradients) + penalties
 
     def _slot_bytes(self, slots: Slots) -> int:
-        """As the optimizer is, where it is the model's own and nothing is to be changed."""
+        """Bytes of slots.
+
+        The described slots are used if the optimizer is the model's own and nothing changes.
+        """
         if self._plan.optimizer is None and self._optimizer is not None:
             is_as_described = self._plan.precision in (None, self._layout.precision)
             real = real_slot_bytes(self._optimizer)
@@ -415,7 +420,7 @@ class _Estimate:
         return not set(call.outputs) <= set(self._layout.outputs)
 
     def _copies(self, variables: Sequence[int], item: int) -> int:
-        """Bytes of copies of matrices in the precision of computing."""
+        """Bytes of copies of matrices in the computing precision."""
         shapes = [self._layout.variables[each] for each in variables]
         return sum(
             math.prod(each.shape) * item
@@ -433,7 +438,7 @@ class _Estimate:
         return needs
 
     def _loss_bytes(self) -> int:
-        """Bytes that loss and metrics compare with the outputs, in float32."""
+        """Bytes of float32 copies that loss and metrics compare with the outputs."""
         last = {tensor for call in self._layout.calls if self._ends_in_loss(call)
                 for tensor in call.outputs}  # fmt: skip
         copies = 1 if self._layout.has_metrics else 0
@@ -445,7 +450,7 @@ class _Estimate:
         )
 
     def _held_gradients(self) -> int:
-        """Gradients that wait for each other, where all are needed before the first is used."""
+        """Bytes of gradients that wait for each other, if all are needed before the first use."""
         if self._optimizer is None:
             return 0
         settings = self._optimizer.settings
@@ -453,13 +458,13 @@ class _Estimate:
         return sum(self._gradients) if waits or self._backend == "torch" else 0
 
     def _update_floor(self) -> int:
-        """Bytes for applying the gradients, however small the batch."""
+        """Bytes for applying the gradients, independent of the batch."""
         if self._backend == "torch":
             return 3 * sum(self._gradients)
         return int(self._update_copies() * max(self._gradients, default=0))
 
     def _update_copies(self) -> float:
-        """Copies of a gradient that is applied, with temporaries of its optimizer."""
+        """Copies of a gradient during its update, with temporaries of the optimizer."""
         if self._is_applied_in_place():
             return _IN_PLACE_COPIES
         is_nadam = self._optimizer is not None and self._optimizer.kind.lower() == "nadam"
@@ -499,9 +504,9 @@ class Unmeasured:
     """A part of a training whose estimate was not compared with measurements.
 
     Attributes:
-        text: For the reader, with what to do.
-        margin: How much higher the transient part may be, beyond the usual.
-        more_bytes: Likewise, whatever the batch.
+        text: Note for the reader, with advice.
+        margin: Margin of the transient part beyond the default one.
+        more_bytes: Further bytes of the margin, independent of the batch.
     """
 
     text: str
@@ -535,10 +540,10 @@ _LOOPS: Final = Unmeasured(
 
 
 def unmeasured(layout: ModelLayout, backend: Backend) -> tuple[Unmeasured, ...]:
-    """The parts of a training whose estimate was not compared with measurements.
+    """Return the parts of a training whose estimate was not compared with measurements.
 
     Args:
-        layout: Of the model, in the precision that it is trained in.
+        layout: Layout of the model, in the precision of the training.
     """
     return tuple(_unmeasured_aspects(layout, backend))
 

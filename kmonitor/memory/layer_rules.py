@@ -1,8 +1,8 @@
-"""Memory rules for each kind of layer: what it keeps for the backward pass, and its workspace.
+"""Memory rules for each kind of layer: tensors kept for the backward pass, and workspace.
 
 `effect_of` looks up the rule of a use of a layer in the tables at the end of this module.
 
-Source: which tensors the gradients of TensorFlow, XLA and PyTorch read; checked against
+Source: the tensors that gradients of TensorFlow, XLA and PyTorch read; checked against
 TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs and outputs.
 """
 
@@ -16,7 +16,7 @@ from kmonitor.memory.simulation.operation_kinds import TURNS_AHEAD
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, TensorLayout
 
 Backend = Literal["tensorflow", "xla", "torch"]
-"""How a step is computed: TensorFlow's executor, XLA (JAX, TensorFlow's jit_compile), PyTorch."""
+"""Backend of a step: TensorFlow's executor, XLA (JAX, TensorFlow's jit_compile), PyTorch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class Effect:
 
     Attributes:
         keeps_inputs: Indices of the inputs that the backward pass reads.
-        keeps_outputs: Whether it reads the outputs.
-        extra_bytes: What else is kept until then.
-        forward_bytes: Workspace while it computes.
-        backward_bytes: Workspace while its gradient is computed, beside the gradients.
-        is_view: The output is the input under another shape.
-        is_in_place: The output may take the input's memory, if nobody else needs it.
-        copies_gradient: Whether the input's gradient has memory of its own; else it is the
-            output's.
-        doubtful_bytes: Workspace of the backward pass that may come on top, or not.
+        keeps_outputs: True if the backward pass reads the outputs.
+        extra_bytes: Further bytes kept for the backward pass.
+        forward_bytes: Workspace of the forward computation.
+        backward_bytes: Workspace of the gradient's computation, beside the gradients.
+        is_view: True if the output is the input under another shape.
+        is_in_place: True if the output may take the input's memory when no other reader needs it.
+        copies_gradient: True if the input's gradient has its own memory; else it shares that of
+            the output's gradient.
+        doubtful_bytes: Possible further workspace of the backward pass.
     """
 
     keeps_inputs: tuple[int, ...] = ()
@@ -52,16 +52,16 @@ class Use:
     """One use of a layer, with its sizes.
 
     Attributes:
-        layer: That is used.
-        backend: That computes.
-        inputs: Tensors read.
-        outputs: Tensors made.
-        input_bytes: Their sizes.
-        output_bytes: Their sizes.
-        batch: Examples.
-        item: Bytes of a value as computed.
-        variable_shapes: Of the layer's variables.
-        gives_gradient: Whether something below it is trained, so that its inputs get gradients.
+        layer: The layer.
+        backend: Backend that computes.
+        inputs: Input tensors.
+        outputs: Output tensors.
+        input_bytes: Sizes of the inputs.
+        output_bytes: Sizes of the outputs.
+        batch: Examples per step.
+        item: Bytes of a value in the computing precision.
+        variable_shapes: Shapes of the layer's variables.
+        gives_gradient: True if a layer below is trained, so that the inputs get gradients.
     """
 
     layer: LayerLayout
@@ -96,7 +96,7 @@ class Use:
         return value if isinstance(value, str) else ""
 
     def length(self, axis: int, of: TensorLayout | None = None) -> int:
-        """Length of an axis of the first input; the batch for one that is open."""
+        """Length of an axis of the first input or of `of`; the batch for an open axis."""
         shape = (of or self.inputs[0]).shape
         found = shape[axis] if -len(shape) <= axis < len(shape) else 1
         return self.batch if found is None else found
@@ -125,7 +125,7 @@ def rule_of(kind: str) -> Rule | None:
 
 
 def _wrapper(use: Use) -> Effect | None:
-    """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
+    """TimeDistributed and similar: the wrapped layer's rule, with the whole tensors as X and Y."""
     inner = None if use.text("wraps") in _WRAPPERS else rule_of(use.text("wraps"))
     effect = None if inner is None else inner(use)
     if effect is None:
@@ -143,7 +143,7 @@ def _wrapper(use: Use) -> Effect | None:
 def assumed(use: Use) -> Effect:
     """Effect assumed for a layer that no rule covers.
 
-    It keeps inputs, outputs and one more, and the result of each of its matrices.
+    The layer keeps inputs, outputs and one further tensor, and the result of each of its matrices.
     """
     positions = use.y_positions * use.item
     inner = sum(positions * shape[-1] for shape in use.variable_shapes if len(shape) > 1)
@@ -158,18 +158,18 @@ def assumed(use: Use) -> Effect:
 
 
 _PILED_UP: Final = 0.4
-"""Share of the gradients of all turns that may run ahead that wait, as measured; timing decides
-how many."""
+"""Measured share of waiting gradients among all turns that may run ahead; it depends on timing."""
 
 
 def step_by_step(use: Use, effect: Effect) -> Effect:
-    """TimeDistributed: TensorFlow unrolls it and adds up what all steps gave at the end.
+    """Effect of TimeDistributed, which TensorFlow unrolls, adding up all steps at the end.
 
-    Each step gives a gradient of the weights, and one of the whole sequence with zeros at all
+    Each step yields a gradient of the weights, and one of the whole sequence with zeros at all
     other steps.
 
     Args:
-        effect: Of the wrapped layer over all steps at once.
+        use: Use of the wrapper.
+        effect: Effect of the wrapped layer over all steps at once.
     """
     steps = use.inputs[0].shape[1] if len(use.inputs[0].shape) > 1 else None
     if use.backend == "torch" or steps is None:
@@ -193,29 +193,29 @@ _KEEP_RESULT: Final = frozenset({
     "relu", "relu6", "sigmoid", "tanh", "softmax", "log_softmax", "elu", "exponential", "exp",
     "selu", "sqrt", "rsqrt", "reciprocal",
 })  # fmt: skip
-"""Functions whose gradient is computed from their result; they work in place."""
+"""Functions whose gradient is computed from the result; they work in place."""
 
 _KEEP_INPUT: Final = frozenset({
     "leaky_relu", "softplus", "softsign", "square", "log", "abs", "absolute", "sin", "cos",
     "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "soft_shrink",
     "hard_shrink", "tanh_shrink", "sparse_sigmoid", "glu",
 })  # fmt: skip
-"""Functions whose gradient is computed from their input."""
+"""Functions whose gradient is computed from the input."""
 
 _SEVERAL: Final = {
     "silu": 1, "swish": 1, "gelu": 3, "mish": 3, "hard_swish": 3, "hard_silu": 3, "celu": 2,
     "squareplus": 2, "sparse_plus": 2,
 }  # fmt: skip
-"""Functions made of several: how many tensors beside the result they keep on TensorFlow."""
+"""Composite functions, with the number of tensors they keep on TensorFlow beside the result."""
 
 
 def activated(effect: Effect, use: Use, name: str) -> Effect:
-    """A layer's effect with its activation function behind it.
+    """Effect of a layer followed by its activation function.
 
     Args:
-        effect: Of what comes before.
-        use: Its Y is the function's.
-        name: The function's.
+        effect: Effect of the layer without the function.
+        use: Use of the layer, whose Y is that of the function.
+        name: Name of the function.
     """
     if name in ("", "linear", "None"):
         return effect
@@ -262,7 +262,7 @@ def _depthwise(use: Use) -> Effect:
 
 
 def separable(use: Use) -> Effect:
-    """Depthwise, then pointwise: the tensor in between is kept too."""
+    """Depthwise, then pointwise convolution: the tensor in between is kept too."""
     channels = use.length(-1) * int(use.number("depth_multiplier", 1) or 1)
     between = use.y_positions * channels * use.item
     name = use.text("activation")
@@ -280,7 +280,7 @@ def separable(use: Use) -> Effect:
 
 
 def _embedding(use: Use) -> Effect:
-    """Rows are looked up again; the gradient has a row for each."""
+    """Looked-up rows: nothing is kept; the gradient has one row per lookup."""
     return Effect(backward_bytes=use.y)
 
 
@@ -295,14 +295,14 @@ _STATES_PER_STEP: Final = {
     ("SimpleRNN", "xla"): 3.0,
     ("SimpleRNN", "torch"): 3.0,
 }
-"""Values that are kept for each step and unit; source: measured on Keras 3.15, TensorFlow's with
-tensors that its allocator on a CPU counts."""
+"""Values kept per step and unit. Source: measured on Keras 3.15; TensorFlow's with tensors that
+its CPU allocator counts."""
 
 _UNKNOWN_CELL: Final = 13.0
 
 
 def recurrent(use: Use) -> Effect:
-    """LSTM, GRU and kin: linear in the length of the sequence."""
+    """LSTM, GRU and similar: linear in the length of the sequence."""
     kind = use.text("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
     kind = kind.removesuffix("Cell")
     values = _STATES_PER_STEP.get((kind, use.backend), _UNKNOWN_CELL)
@@ -324,7 +324,7 @@ def recurrent(use: Use) -> Effect:
 
 
 def recurrent_convolution(use: Use) -> Effect:
-    """ConvLSTM: as LSTM, at each place of a picture; most of it works in place."""
+    """ConvLSTM: like LSTM at each position of a picture; mostly in place."""
     steps = use.length(1)
     one = use.y if use.layer.settings.get("return_sequences") else use.y * steps
     return Effect(
@@ -348,7 +348,7 @@ def attention(use: Use) -> Effect:
 
 
 def multi_head_attention(use: Use) -> Effect:
-    """Queries, keys and values, scores of each head, and what they give: quadratic in length."""
+    """Queries, keys and values, scores of each head, and their results: quadratic in length."""
     heads = int(use.number("num_heads") or use.number("num_query_heads") or 1)
     width = int(use.number("key_dim") or use.number("head_dim") or 1)
     value_width = int(use.number("value_dim") or width)
@@ -403,12 +403,12 @@ def _average_pool(use: Use) -> Effect:
 
 
 def _reduces(use: Use) -> Effect:
-    """A mean over axes: its gradient is only spread out again."""
+    """A mean over axes: the gradient is only broadcast."""
     return Effect(forward_bytes=0, backward_bytes=0 if use.backend == "xla" else use.x)
 
 
 def _reduces_by_choice(use: Use) -> Effect:
-    """A maximum over axes: which of X it was is found again."""
+    """A maximum over axes: the gradient finds the chosen values of X again."""
     return Effect(keeps_inputs=(0,), keeps_outputs=True, backward_bytes=2 * use.x)
 
 
@@ -420,13 +420,13 @@ def _dropout(use: Use) -> Effect:
 
 
 def _channel_dropout(use: Use) -> Effect:
-    """One bit for a whole channel: the mask is next to nothing."""
+    """One bit per channel: the size of the mask is negligible."""
     del use
     return Effect(is_in_place=True)
 
 
 def _alpha_dropout(use: Use) -> Effect:
-    """The mask as numbers, and its opposite."""
+    """The mask as numbers, and its complement."""
     if not use.number("rate"):
         return Effect(is_view=True, copies_gradient=False)
     return Effect(extra_bytes=2 * use.y + use.y // use.item, forward_bytes=use.y)
@@ -437,7 +437,7 @@ def _noise(use: Use) -> Effect:
 
 
 def _added_noise(use: Use) -> Effect:
-    """Needs nothing, so TensorFlow draws it before all else."""
+    """Noise, which needs no input, so that TensorFlow draws it before everything else."""
     drawn = use.y if use.backend == "tensorflow" else 0
     return Effect(
         extra_bytes=drawn, forward_bytes=use.y - drawn, is_in_place=True, copies_gradient=False
@@ -452,7 +452,7 @@ def _product(use: Use) -> Effect:
 
 
 def _sum(use: Use) -> Effect:
-    """The gradient of a sum goes on as it is, unless one side was spread out."""
+    """The gradient of a sum passes unchanged, unless one side was broadcast."""
     same = len(set(use.input_bytes)) <= 1
     return Effect(is_in_place=True, copies_gradient=not same)
 
@@ -470,7 +470,7 @@ def _parametric_relu(use: Use) -> Effect:
 
 
 def _moved(use: Use) -> Effect:
-    """Values are only put elsewhere."""
+    """Values are only moved."""
     del use
     return Effect()
 
@@ -505,7 +505,7 @@ _FAMILIES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
     (re.compile(r"UpSampling[123]D"), _up_sampling),
     (re.compile(r"Random\w+"), _moved),
 )
-"""Kinds that differ in the number of axes only."""
+"""Rules of kinds that differ only in the number of axes."""
 
 _RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("Dense", "EinsumDense"), _linear),
@@ -557,4 +557,4 @@ _RULES: Final[dict[str, Rule]] = {
         _moved,
     ),
 }  # fmt: skip
-"""Kind of layer, or of an operation between layers, to its rule."""
+"""Rules by kind of layer, or of an operation between layers."""

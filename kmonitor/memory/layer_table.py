@@ -1,4 +1,4 @@
-"""Rows of a memory map: memory of each layer, where a shared variable counts once."""
+"""Rows of a memory map: memory of each layer, with shared variables counted once."""
 
 import math
 from collections.abc import Sequence
@@ -10,28 +10,28 @@ from kmonitor.memory.tensor_sizes import variable_bytes
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout
 
 REST: Final = "(variables of the model itself)"
-"""Name of the row for what belongs to no layer."""
+"""Name of the row for variables that belong to no layer."""
 
 
 class LayerMemory(msgspec.Struct, frozen=True):
-    """One layer's part of the peak, bytes; the rows together are the peak.
+    """One layer's part of the peak, bytes; the rows add up to the peak.
 
     Attributes:
-        path: Name, with those of the models that it is nested in.
+        path: Name, after those of the enclosing models.
         kind: Class name.
         parameters: Number of weights.
-        parameter_bytes: Their size.
-        gradient_bytes: Of those that are trained, as far as they are there at the peak.
-        slot_bytes: The optimizer's for them.
+        parameter_bytes: Size of the weights.
+        gradient_bytes: Gradients of trained weights that exist at the peak.
+        slot_bytes: The optimizer's slots for the weights.
         kept_bytes: Feature maps that still wait for the backward pass at the peak.
-        workspace_bytes: All else at the peak.
-        uses: How often it is called in a step.
-        is_frozen: Whether it has weights and none of them is trained.
-        is_shared: Whether it is used more than once, or weights of it are counted elsewhere.
-        is_covered: Whether a rule covers its kind.
-        note: Why it holds nothing, or what is special; empty if nothing is.
+        workspace_bytes: All other memory at the peak.
+        uses: Number of calls in a step.
+        is_frozen: True if the layer has weights and none of them is trained.
+        is_shared: True if the layer is used more than once, or weights are counted elsewhere.
+        is_covered: True if a rule covers the kind.
+        note: Reason for an empty row, or a peculiarity; may be empty.
         activation_bytes: Feature maps kept by all uses together when the backward pass begins,
-            whether or not that is the peak.
+            which need not be the peak.
     """
 
     path: str
@@ -56,7 +56,7 @@ class LayerMemory(msgspec.Struct, frozen=True):
 
 
 def bare_row(path: str, workspace_bytes: int = 0) -> LayerMemory:
-    """A row of what is no layer."""
+    """A row for memory of no layer."""
     return LayerMemory(
         path=path, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
         slot_bytes=0, kept_bytes=0, workspace_bytes=workspace_bytes, uses=0,
@@ -70,12 +70,13 @@ def layer_rows(
     slots: Sequence[int],
     uncovered: frozenset[str] = frozenset(),
 ) -> tuple[LayerMemory, ...]:
-    """One row a layer, without the transient parts of the peak.
+    """Return one row per layer, without the transient parts of the peak.
 
     Args:
+        layout: Layout of the model.
         activation_bytes_by_call: Bytes that each call keeps.
-        slots: For each variable, bytes.
-        uncovered: Kinds that no rule covers.
+        slots: Bytes of slots for each variable.
+        uncovered: Kinds without a rule.
     """
     table = _Table(layout, slots)
     activations = [0] * len(layout.layers)

@@ -1,7 +1,7 @@
 """The memory map as one result: the map, its curve, the largest batch that fits, and advice.
 
-Window, command, notebook and report show this and compute nothing beside it, so that all numbers
-have one basis: the estimate, corrected by what was measured where that can be compared.
+Window, command, notebook and report show this result and compute nothing else, so that all numbers
+have the same basis: the estimate, corrected by comparable measurements.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -26,7 +26,7 @@ from kmonitor.memory.what_if import (
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 POINTS: Final = 13
-"""Points of the curve; between them it is a line, with at most one bend."""
+"""Points of the curve; between two of them it is a line with at most one bend."""
 
 _FURTHER: Final = 2.0
 _FURTHEST: Final = 64
@@ -37,12 +37,12 @@ class MapQuestion:
     """A training whose memory is to be estimated.
 
     Attributes:
-        layout: Of the model.
-        plan: How it is trained.
-        measured: Peaks of this training; those that cannot be compared are left out.
-        limit_bytes: What the framework's allocator may take; None: not known.
-        smaller_inputs: The model described with smaller inputs, by a text for the change.
-        batches: Of the curve, beside the training's own; empty: up to the limit.
+        layout: Layout of the model.
+        plan: Training plan.
+        measured: Measured peaks of this training; those that are not comparable are left out.
+        limit_bytes: Memory limit of the framework's allocator; None: not known.
+        smaller_inputs: Layouts of the model with smaller inputs, by text of the change.
+        batches: Batch sizes of the curve, beside the training's own; empty: up to the limit.
     """
 
     layout: ModelLayout
@@ -55,18 +55,20 @@ class MapQuestion:
 
 @dataclass(slots=True)
 class MapResult:
-    """The answer so far to one question.
+    """The result so far for one question.
 
     Attributes:
-        found: The map; None until it is worked out, and where it cannot be.
-        why_not: Why there is none.
-        uncorrected: Why measured peaks do not correct it; empty where they do or there are none.
-        batches: Batch sizes whose measured peaks correct it.
-        measured: Peaks at those, as the map counts; of the training's own batch from the first.
-        points: Of the curve of the peak over the batch, rising; empty until it is worked out.
-        fit: The largest batches within the limit; None until then, and without a limit.
+        found: The map; None until it is computed, or if it cannot be.
+        why_not: Reason why there is no map.
+        uncorrected: Reason why measured peaks do not correct the map; empty if they do or there
+            are none.
+        batches: Batch sizes whose measured peaks correct the map.
+        measured: Measured peaks in the map's terms; that of the training's own batch is there from
+            the beginning, the others later.
+        points: Points of the peak's curve over the batch, rising; empty until computed.
+        fit: The largest batches within the limit; None until computed, and without a limit.
         advice: Changes that would lower the peak.
-        is_whole: Whether all of it is there.
+        is_whole: True if the result is complete.
     """
 
     found: MemoryMap | None = None
@@ -81,7 +83,7 @@ class MapResult:
 
 
 def begin_map(question: MapQuestion) -> MapResult:
-    """The map itself; `completing` adds the rest.
+    """Compute the map itself; `completing` adds the rest.
 
     Raises:
         OpenShape: An axis besides the batch has no length.
@@ -137,14 +139,14 @@ def completing(question: MapQuestion, result: MapResult) -> Generator[None]:
 
 
 def _is_on_cpu(question: MapQuestion) -> bool:
-    """True if what was traced or measured is known to be of a CPU."""
+    """True if the trace or a measurement is known to come from a CPU."""
     traced = question.plan.traced
     sees_large = traced is not None and traced.program.unseen_bytes > 0
     return sees_large or any(each.device == "CPU" for each in question.measured)
 
 
 def _by_batch(question: MapQuestion, found: MemoryMap) -> EstimateByBatch:
-    """The estimate at a batch size, each worked out once; the map itself at its own."""
+    """The estimate by batch size, each computed once; the map itself at its own batch size."""
     plan = replace(question.plan, has_rows=False)
     estimate_batch = estimate_by_batch(question.layout, plan, question.measured)
     known = {found.batch: found}
@@ -162,7 +164,7 @@ def _batch_peak(found: MemoryMap) -> BatchPeak:
 
 
 def _batches(batch: int, fit: BatchFit | None) -> list[int]:
-    """Where the curve is worked out: from 1 to beyond the batch and, if it is near, the limit."""
+    """Batch sizes of the curve's points: from 1 to beyond the batch and a limit, if near."""
     likely = fit.likely if fit is not None and fit.likely else 0
     last = max(_FURTHER * batch, min(1.25 * likely, _FURTHEST * batch), POINTS)
     found = {round(1 + (last - 1) * n / (POINTS - 1)) for n in range(POINTS)}

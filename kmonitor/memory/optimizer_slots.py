@@ -1,4 +1,4 @@
-"""Slots: memory that an optimizer keeps for each variable that it trains."""
+"""Slots: memory that an optimizer keeps for each trained variable."""
 
 import math
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ _PLAIN: Final = {
     "adafactor": ("velocity",),
     "schedulefreeadamw": ("momentum", "velocity"),
 }
-"""Optimizer to its slots that are shaped as the variable. Source: Keras' `Optimizer.build`."""
+"""Slots with the shape of the variable, by optimizer. Source: Keras' `Optimizer.build`."""
 
 _COUNTERS_BYTES: Final = 12
-"""The number of steps (int64) and the learning rate, which every optimizer of Keras keeps."""
+"""Size of step counter (int64) and learning rate, which every Keras optimizer keeps."""
 
 _EARLY: Final = {"rmsprop": 1, "lion": 2, "adadelta": 3, "adamax": 1, "ftrl": 2}
-"""Terms of an update that are made of slots or the variable alone, and so wait for no gradient.
-Source: Keras' `update_step` of each."""
+"""Number of terms of an update that depend only on slots or the variable, and so do not wait for a
+gradient. Source: Keras' `update_step` of each."""
 
 OPTIMIZERS: Final = tuple(_PLAIN)
-"""Names that are known, as Keras takes them."""
+"""Known names of optimizers, in Keras' form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Slots:
     """Memory that an optimizer keeps.
 
     Attributes:
-        by_variable: Bytes for each variable, in their order; 0 for one that is not trained.
-        other_bytes: What belongs to none of them.
-        is_known: Whether the optimizer's rule is known; else Adam's was taken.
-        names: Of the slots of one variable.
+        by_variable: Bytes for each variable, in order; 0 for one that is not trained.
+        other_bytes: Bytes that belong to no variable.
+        is_known: True if the optimizer's rule is known; else that of Adam was used.
+        names: Names of the slots of one variable.
     """
 
     by_variable: tuple[int, ...]
@@ -58,10 +58,11 @@ class Slots:
 
 
 def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayout]) -> Slots:
-    """Slots of an optimizer, by its rule; none without an optimizer.
+    """Return the slots of an optimizer, by its rule; none without an optimizer.
 
     Args:
-        optimizer: Its name and settings count, not what it has made already.
+        optimizer: The optimizer; only name and settings are used, not existing slots.
+        variables: Variables of the model.
     """
     if optimizer is None:
         return Slots((0,) * len(variables), 0, is_known=True, names=())
@@ -79,16 +80,17 @@ def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayo
 
 
 def real_slot_bytes(optimizer: OptimizerLayout) -> int | None:
-    """Bytes that an optimizer keeps as it was described; None if it has made none yet."""
+    """Bytes of the described slots of an optimizer; None if it has created none yet."""
     if optimizer.slots is None:
         return None
     return sum(math.prod(slot.shape) * item_bytes(slot.dtype) for slot in optimizer.slots)
 
 
 def early_copies(optimizer: OptimizerLayout | None) -> int:
-    """Tensors shaped as each variable that TensorFlow makes before there is a gradient.
+    """Number of tensors with each variable's shape that TensorFlow creates before a gradient.
 
-    TensorFlow runs first what waits for nothing: they are there beside all feature maps.
+    TensorFlow first runs operations that wait for nothing, so these tensors exist beside all
+    feature maps.
     """
     if optimizer is None:
         return 0
@@ -115,7 +117,7 @@ def _chosen(kind: str, settings: dict[str, ConfigValue]) -> tuple[str, ...]:
 
 
 def _factors(variable: VariableLayout, kind: str) -> int:
-    """Adafactor's row and column means; two numbers for what has one axis."""
+    """Bytes of Adafactor's row and column means; two numbers for a variable with one axis."""
     if kind != "adafactor":
         return 0
     size = item_bytes(variable.dtype)
@@ -127,5 +129,5 @@ def _factors(variable: VariableLayout, kind: str) -> int:
 
 
 def _of_scaling(optimizer: OptimizerLayout) -> int:
-    """Step counter, learning rate and loss scale of the wrapper."""
+    """Bytes of step counter, learning rate and loss scale of the loss-scaling wrapper."""
     return _COUNTERS_BYTES + 4 + 4 if optimizer.loss_scaling else 0

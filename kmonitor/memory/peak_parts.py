@@ -1,6 +1,6 @@
-"""Shares of a step's peak: whose the bytes are that are in use at its highest moment.
+"""Shares of a step's peak: owners of the bytes that are in use at the highest moment.
 
-Everything that a memory map shows is one sum: its rows together are its peak.
+A memory map is one sum: its rows add up to its peak.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,23 @@ import msgspec
 from kmonitor.memory.layer_table import LayerMemory, bare_row
 
 ELSEWHERE: Final = "(outside of layers)"
-"""Row of what belongs to no layer: data, loss, metrics, terms of the update."""
+"""Row of memory of no layer: data, loss, metrics, terms of the update."""
 
 ROUNDING: Final = "(allocator rounding)"
-"""Row of what its pieces are larger than requested, and of the optimizer's few counters."""
+"""Row of the allocator's rounding up of pieces, and of the optimizer's few counters."""
 
 RESIDENT: Final = "(other resident memory)"
-"""Row of what was measured between steps and is neither weights nor optimizer."""
+"""Row of memory measured between steps that is neither weights nor optimizer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeakPart:
-    """Bytes at the peak, beyond what is resident.
+    """Bytes at the peak, beyond resident memory.
 
     Attributes:
-        gradient: Of weights.
+        gradient: Gradients of weights.
         kept: Feature maps that wait for the backward pass.
-        work: All else: gradients of feature maps, what is computed with, terms of the update.
+        work: All other memory: gradients of feature maps, workspace, terms of the update.
     """
 
     gradient: int = 0
@@ -48,12 +48,13 @@ class PeakPart:
 def with_parts(
     rows: Sequence[LayerMemory], parts: Mapping[int, PeakPart], peak_bytes: int
 ) -> tuple[LayerMemory, ...]:
-    """Rows that together are the peak.
+    """Return rows that add up to the peak.
 
     Args:
-        rows: Of a map, with weights and slots.
-        parts: By index of the row, beyond those; -1: of no layer. Where all is less than the
-            peak, the rest is the allocator's; where it is more, parts are scaled down.
+        rows: Rows of a map, with weights and slots.
+        parts: Further parts by index of the row; -1: of no layer. If the sum is below the peak,
+            the rest is the allocator's; if it is above, parts are scaled down.
+        peak_bytes: The peak.
     """
     left = peak_bytes - _resident_bytes(rows)
     placed = list(parts.values())
@@ -73,12 +74,12 @@ def with_parts(
 def rescaled(
     rows: Sequence[LayerMemory], transient_bytes: int, resident_bytes: int
 ) -> tuple[LayerMemory, ...]:
-    """The same rows for another peak: transient parts in proportion, and a row for the rest.
+    """Scale rows to another peak: transient parts in proportion, and a row for the rest.
 
     Args:
-        rows: Of a map; together they are its peak.
-        transient_bytes: What they are to take together beyond what is resident.
-        resident_bytes: At least the weights and slots of all rows.
+        rows: Rows of a map, which add up to its peak.
+        transient_bytes: New sum of the transient parts.
+        resident_bytes: New resident part; at least the weights and slots of all rows.
     """
     parts = _scaled(
         [PeakPart(row.gradient_bytes, row.kept_bytes, row.workspace_bytes) for row in rows],
@@ -99,7 +100,7 @@ _NONE: Final = PeakPart()
 
 
 def _scaled(parts: Sequence[PeakPart], whole: int) -> list[PeakPart]:
-    """In proportion, so that they are the whole to the byte."""
+    """Scale parts in proportion, so that they add up to the whole to the byte."""
     total = sum(each.total for each in parts)
     if not total:
         return [PeakPart(work=whole), *parts[1:]] if parts else []

@@ -38,14 +38,14 @@ POLICIES: Final = {
     "mixed_float16": ("float16", "float32"),
     "mixed_bfloat16": ("bfloat16", "float32"),
 }
-"""Policy to its dtypes of computing and of storing."""
+"""Dtypes of computing and of storing, by policy."""
 
 
 class OpenShape(Exception):
-    """A tensor has an axis besides the batch whose length only data decide.
+    """A tensor has an axis besides the batch whose length depends on the data.
 
     Attributes:
-        shape: Of the tensor; None for what is open.
+        shape: Shape of the tensor; None for an open length.
     """
 
     def __init__(self, shape: tuple[int | None, ...]) -> None:
@@ -63,7 +63,7 @@ def variable_bytes(variable: VariableLayout) -> int:
 
 
 def tensor_elements(tensor: TensorLayout, batch: int) -> int:
-    """Number of values of a tensor.
+    """Return the number of values of a tensor.
 
     Raises:
         OpenShape: An axis besides the first has no length.
@@ -74,9 +74,10 @@ def tensor_elements(tensor: TensorLayout, batch: int) -> int:
 
 
 def with_precision(layout: ModelLayout, policy: str) -> ModelLayout:
-    """The same model under another policy; what a layer asked for by itself follows too.
+    """The same model under another policy, also for layers with a policy of their own.
 
     Args:
+        layout: Layout of the model.
         policy: One of `POLICIES`.
     """
     if policy == layout.precision:
@@ -103,11 +104,11 @@ def _is_float(dtype: str) -> bool:
 _CHANGES: Final = (
     "Conv", "Pooling", "UpSampling", "Cropping", "ZeroPadding", "Flatten", "Reshape", "GetItem",
 )  # fmt: skip
-"""Parts of the names of layers that may put out another length than they take."""
+"""Parts of the names of layers whose output may have another length than the input."""
 
 
 def is_open(layout: ModelLayout) -> bool:
-    """True if a tensor has an axis, besides the batch, whose length only data decide."""
+    """True if a tensor has an axis, besides the batch, whose length depends on the data."""
     return any(_is_open(each) for each in layout.tensors)
 
 
@@ -115,12 +116,12 @@ def with_length(layout: ModelLayout, length: int) -> ModelLayout:
     """The same model on sequences of one length.
 
     Args:
-        layout: Of a model; one that leaves nothing open comes back as it is.
-        length: For every axis that is open.
+        layout: Layout of the model; returned unchanged if no length is open.
+        length: Length for every open axis.
 
     Raises:
-        OpenShape: A layer may put out another length than it takes; the description does not say
-            which.
+        OpenShape: A layer's output may have another length than its input, which the description
+            does not contain.
     """
     if not is_open(layout):
         return layout

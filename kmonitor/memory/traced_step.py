@@ -1,4 +1,4 @@
-"""A traced step as the basis of an estimate: the training that it was traced for, and its peak."""
+"""A traced step as the basis of an estimate: the training it was traced for, and its peak."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ from kmonitor_agent.wire.messages.step_program import (
 _HIGH: Final = 0.30
 _HIGH_WITH_LOOPS: Final = 0.45
 _LOW: Final = 0.25
-"""How far the transient part may be off beyond the plays; source: `bench_map`."""
+"""Margins of the transient part beyond the range of the plays. Source: `bench_map`."""
 
 _SLACK: Final = 0.03
-"""Likewise of the resident part: the allocator's pieces."""
+"""Margin of the resident part, for the allocator's pieces. Source: `bench_map`."""
 
 _BACKWARD: Final = 1
 
 
 class Traced:
-    """A program with what it was traced for; a simulation of it is made once and kept."""
+    """A program with the training it was traced for; its simulations are cached."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Traced:
         optimizer: OptimizerLayout | None = None,
         precision: str | None = None,
     ) -> None:
-        """`optimizer` and `precision` as in the plan; None: the model's own."""
+        """Args: `optimizer`, `precision`: As in the plan; None: the model's own."""
         self.program = program
         self._layout = layout
         self._training = (optimizer, precision)
@@ -53,12 +53,12 @@ class Traced:
     def is_for(
         self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
     ) -> bool:
-        """True if it is of this very training."""
+        """True if the step was traced for exactly this training."""
         same = layout is self._layout or layout == self._layout
         return same and self._training == (optimizer, precision)
 
     def peak(self, batch: int, unseen_bytes: int = 0) -> "TracedPeak":
-        """Peak of a step, as an allocator reports it that does not count tensors below a size."""
+        """Peak of a step, as reported by an allocator that does not count tensors below a size."""
         counted = self._simulation(unseen_bytes).peak(batch)
         whole = counted if not unseen_bytes else self._simulation(0, plays=1).peak(batch)
         left_out = sum(each for each in self.program.variables if each < unseen_bytes)
@@ -70,7 +70,7 @@ class Traced:
         return TracedPeak(counted, whole, left_out, has_loops, waiting)
 
     def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
-        """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
+        """Bytes of feature maps kept for the backward pass, by name of a layer or its part."""
         if batch not in self._activations_by_batch:
             self._activations_by_batch[batch] = self._simulation(
                 0, plays=1
@@ -80,12 +80,13 @@ class Traced:
     def rows_at_peak(
         self, rows: Sequence[LayerMemory], batch: int, unseen_bytes: int, peak_bytes: int
     ) -> tuple[LayerMemory, ...]:
-        """Rows with what the simulation has of each layer at the peak; together they are it.
+        """Return rows with each layer's simulated part at the peak, which add up to the peak.
 
         Args:
-            rows: Of the estimate by rules.
-            batch: Examples a step.
-            unseen_bytes: Smaller tensors are not counted.
+            rows: Rows of the estimate by rules.
+            batch: Examples per step.
+            unseen_bytes: Size below which tensors are not counted.
+            peak_bytes: The peak.
         """
         # Rows behind the layers are those of rules' own rest.
         rows = [row for row in rows if row.path not in (ELSEWHERE, ROUNDING)]
@@ -128,14 +129,14 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class TracedPeak:
-    """A step of one batch.
+    """Peak of a traced step for one batch size.
 
     Attributes:
-        counted: By the allocator that it was traced for.
-        whole: With the tensors that this one does not count.
-        left_out_bytes: Of variables that it does not count.
-        has_loops: Whether there are loops, which may run ahead of their sums.
-        waiting_bytes: What then waits to be added up, at most.
+        counted: Peak as counted by the allocator that the step was traced for.
+        whole: Peak with the tensors that this allocator does not count.
+        left_out_bytes: Size of variables that this allocator does not count.
+        has_loops: True if there are loops, which may run ahead of their sums.
+        waiting_bytes: Most bytes that wait to be added up in such loops.
     """
 
     counted: SimulatedPeak
@@ -150,13 +151,13 @@ class TracedPeak:
         return self.counted.peak_bytes + self.left_out_bytes
 
     def low_bytes(self, resident_bytes: int) -> int:
-        """It is hardly less, as that allocator reports it."""
+        """Low end of the peak's range, as reported by that allocator."""
         lowest = self.counted.lowest_bytes + self.left_out_bytes
         needed = min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
         return max(0, needed - self.left_out_bytes)
 
     def high_bytes(self, resident_bytes: int) -> int:
-        """It is hardly more."""
+        """High end of the peak's range."""
         highest = max(self.counted.highest_bytes + self.left_out_bytes, self.whole.peak_bytes)
         more = _HIGH_WITH_LOOPS if self.has_loops else _HIGH
         # The plays' turns run ahead by less than a CPU's did.
@@ -165,15 +166,15 @@ class TracedPeak:
 
 
 def _raised(peak_bytes: int, resident_bytes: int, more: float) -> int:
-    """A peak whose transient part may be higher by a factor."""
+    """The peak with its transient part raised by a factor."""
     transient = max(0, peak_bytes - resident_bytes)
     return peak_bytes + int(transient * more + resident_bytes * _SLACK)
 
 
 def waiting_bytes(program: StepProgram, batch: int) -> int:
-    """Terms of all turns that may run at one time, bytes, of the loop that has most.
+    """Bytes of terms of all turns that may run at the same time, in the largest loop.
 
-    0: no loop adds up anything.
+    0: no loop adds up terms.
     """
     found = [0]
     for graph in program.graphs:

@@ -1,6 +1,6 @@
-"""Other batch sizes and other changes of a training: the peak, the largest fit, what would save.
+"""Other batch sizes and other changes of a training: the peak, the largest fit, and savings.
 
-Searches are generators in steps of one estimate each, for callers that have other work meanwhile.
+Searches are generators in steps of one estimate each, for callers with other work meanwhile.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -13,7 +13,7 @@ from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
 
 LARGEST_BATCH: Final = 2**20
-"""No larger batch is tried."""
+"""Largest batch size that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class BatchPeak:
     """The peak at one batch size, bytes.
 
     Attributes:
-        batch: Examples a step.
+        batch: Examples per step.
         peak_bytes: The estimate.
-        low_bytes: It is hardly less.
-        high_bytes: It is hardly more; None where that is unknown.
+        low_bytes: Low end of its range.
+        high_bytes: High end of its range; None if unknown.
     """
 
     batch: int
@@ -52,11 +52,11 @@ EstimateByBatch = Callable[[int], MemoryMap]
 def searching_batches(
     estimate_batch: EstimateByBatch, limit_bytes: int
 ) -> Generator[None, None, BatchFit]:
-    """The largest batch sizes whose peak stays within a limit, in steps of one estimate each.
+    """Find the largest batch sizes whose peak stays within a limit, one estimate per step.
 
     Args:
         estimate_batch: The estimate of the training by batch size.
-        limit_bytes: What the framework's allocator may take.
+        limit_bytes: Memory limit of the framework's allocator.
     """
     known: dict[int, MemoryMap] = {}
 
@@ -94,20 +94,20 @@ def _largest(
 
 
 _LEAST_SAVED: Final = 2**20
-"""Less than this is no advice, bytes."""
+"""Least saving for advice, bytes."""
 
 _LEAST_SHARE: Final = 0.15
-"""Nor less than this of the peak: starts of one training differ by that."""
+"""Least saving for advice as a share of the peak: starts of one training differ by that."""
 
 
 class PeakReduction(msgspec.Struct, frozen=True):
-    """One change and what it is estimated to save.
+    """One change and its estimated saving.
 
     Attributes:
-        change: What to do: "batch", "precision", "optimizer", "input" or "accumulation".
-        words: As text, with what it means for the training's result.
-        saved_bytes: Of the peak.
-        peak_bytes: What the peak would be.
+        change: Kind of change: "batch", "precision", "optimizer", "input" or "accumulation".
+        words: Text of the change, with its consequence for the training's result.
+        saved_bytes: Saving in the peak.
+        peak_bytes: Peak after the change.
     """
 
     change: str
@@ -124,16 +124,18 @@ def advising(
     *,
     is_on_cpu: bool = False,
 ) -> Generator[None, None, tuple[PeakReduction, ...]]:
-    """Changes that save memory, the largest saving first, in steps of one estimate each.
+    """Find changes that save memory, the largest saving first, one estimate per step.
 
-    All are seen from the same estimate as the map: another batch is that estimate at the other
-    batch. Where weights, slots or sizes change, it is moved by as much as the rules are.
+    All are based on the estimate of the map: another batch is that estimate at the other batch.
+    Where weights, slots or sizes change, the estimate is moved by the change in the rules.
 
     Args:
-        plan: How it is trained.
+        layout: Layout of the model.
+        plan: Training plan.
         estimate_batch: The estimate of the training by batch size.
-        smaller_inputs: The same model described with smaller inputs, by words for them.
-        is_on_cpu: It is known to be trained on a CPU, where TensorFlow's 16-bit convolutions work
+        smaller_inputs: Layouts of the model with smaller inputs, by text of the change.
+        is_on_cpu: True if the model is known to be trained on a CPU, where TensorFlow's 16-bit
+            convolutions work
             on copies in 32 bits and mostly take more.
     """
     current_peak = estimate_batch(plan.batch).peak_bytes
@@ -157,12 +159,12 @@ def advising(
 
 
 def _by_rules(plan: Plan) -> Plan:
-    """A trace is of one way to train."""
+    """The plan without its trace, which is valid for one training only."""
     return replace(plan, traced=None, has_rows=False)
 
 
 def _moved_peak(same: MemoryMap, before: MemoryMap, after: MemoryMap) -> int:
-    """The peak of an estimate, moved by a change that only the rules know."""
+    """Peak of an estimate, moved by a change that only the rules can express."""
     resident = same.resident_bytes + after.resident_bytes - before.resident_bytes
     factor = after.transient_bytes / max(1, before.transient_bytes)
     return resident + int(same.transient_bytes * factor)

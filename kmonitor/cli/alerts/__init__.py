@@ -1,1 +1,1 @@
-"""`kmonitor alerts`: rules for alerts and where they go, without a window."""
+"""`kmonitor alerts`: rules for alerts and their targets, without a window."""

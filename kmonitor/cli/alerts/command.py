@@ -1,4 +1,4 @@
-"""`kmonitor alerts`: rules and targets on this host, their test, and what was sent."""
+"""`kmonitor alerts`: rules and targets on this host, their test, and the log of sent alerts."""
 
 import difflib
 import sys
@@ -146,7 +146,7 @@ def set_targets(
 
 
 def _warn_without_hub(hub: str | None = None) -> None:
-    """Say that no alert is sent while no hub runs; `hub`: its state, where that is known."""
+    """Warn that no alert is sent while no hub runs; `hub`: state of the hub, if known."""
     if hub is None:
         reply = request_local_hub(find_folders())
         hub = "" if reply is None else reply.alerts
@@ -352,7 +352,7 @@ def deliver() -> int:
 
 
 def _hand_over(deliveries: list[Delivery]) -> list[Retry | None]:
-    """The next try of each that failed, if any; why it failed is printed."""
+    """Deliver alerts and print failures; return the next try of each failure, if any."""
     sender = AlertSender(lambda _why, _retry: None, SentAlertLog(find_folders().database))
     failures: list[Retry | None] = []
     for delivery in deliveries:

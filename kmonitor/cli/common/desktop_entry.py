@@ -1,4 +1,4 @@
-"""The desktop's menu: an entry and icons that open this very installation, and their removal.
+"""The desktop's menu: an entry and icons that open this installation, and their removal.
 
 Source: freedesktop.org's Desktop Entry, Icon Theme and Base Directory specifications.
 """
@@ -22,23 +22,23 @@ _HOME: Final = "KMONITOR_HOME"
 
 
 def installed_files(environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Where the entry and its icons go for this user, whether they are there or not."""
+    """Paths of the entry and its icons for this user, existing or not."""
     return [target for target, _ in _icons(environ)] + [entry_path(environ)]
 
 
 def entry_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the entry goes for this user."""
+    """Path of the entry for this user."""
     return _data_home(environ) / "applications" / f"{NAME}.desktop"
 
 
 def install_entry(environ: Mapping[str, str] | None = None) -> Path:
-    """Write entry and icons where this user's desktop looks for them, over those that are there.
+    """Write entry and icons to the folders of this user's desktop, replacing existing ones.
 
     Args:
-        environ: None: that of the process.
+        environ: Environment to use; None: that of the process.
 
     Returns:
-        The entry.
+        Path of the entry.
 
     Raises:
         UserError: A file cannot be written, or the call was root's on another's behalf.
@@ -64,10 +64,10 @@ def install_entry(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Remove what `install_entry` wrote; what is not there is no fault.
+    """Remove the files of `install_entry`; missing files are ignored.
 
     Returns:
-        What was removed.
+        Paths of the removed files.
 
     Raises:
         UserError: A file cannot be removed, or the call was root's on another's behalf.
@@ -84,7 +84,7 @@ def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
-    """True if the entry that is there opens the window on this `KMONITOR_HOME`, not on another."""
+    """True if the existing entry opens the window on this `KMONITOR_HOME`, not on another."""
     environ = os.environ if environ is None else environ
     path = entry_path(environ)
     if path.is_symlink() or not path.is_file():
@@ -95,18 +95,18 @@ def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def window_command() -> list[str]:
-    """Command that opens the window of this very installation."""
+    """Command that opens the window of this installation."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
     return [sys.executable, "-m", "kmonitor"]
 
 
 def entry_text(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The entry.
+    """Return the text of the entry.
 
     Args:
         command: Program and arguments that open the window.
-        environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
+        environ: Environment whose `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if set.
     """
     named = [f"{name}={environ[name]}" for name in FOLDER_VARIABLES if environ.get(name)]
     arguments = ["/usr/bin/env", *named, *command] if named else command
@@ -118,7 +118,7 @@ def entry_text(command: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _quoted(argument: str) -> str:
-    r"""A word of `Exec`: quoted if it has to be, then escaped as every string of the file is.
+    r"""A word of `Exec`: quoted if necessary, then escaped like every string of the file.
 
     Source: Desktop Entry Specification, "The Exec key": a backslash is written as four.
     """
@@ -133,7 +133,7 @@ def _escaped(text: str) -> str:
 
 
 def _icons(environ: Mapping[str, str] | None) -> list[tuple[Path, Path]]:
-    """Where each icon goes, and where it comes from."""
+    """Target and source path of each icon."""
     theme = _data_home(environ) / "icons" / "hicolor"
     drawn = resource_path("icons", f"{NAME}.svg")
     found = [(theme / "scalable" / "apps" / drawn.name, drawn)]

@@ -1,7 +1,7 @@
 """System libraries and display that a window needs, checked before Qt starts.
 
 Qt aborts the process (SIGABRT) when a library or the display is missing, and its message names
-`xcb-cursor0` whichever of five libraries it was. So both are checked first.
+`xcb-cursor0` for any of five libraries. So both are checked first.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ OFFSCREEN_LIBRARIES: Mapping[str, str] = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""Soname to Debian package: what Qt needs even to draw into memory."""
+"""Soname to Debian package: libraries that Qt needs even to draw into memory."""
 
 X11_LIBRARIES: Mapping[str, str] = {
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
@@ -29,19 +29,19 @@ X11_LIBRARIES: Mapping[str, str] = {
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
     "libxcb-shape.so.0": "libxcb-shape0",
 }
-"""Soname to Debian package: what an X screen needs besides."""
+"""Soname to Debian package: further libraries for an X screen."""
 
 WAYLAND_LIBRARIES: Mapping[str, str] = {
     "libwayland-cursor.so.0": "libwayland-cursor0",
     "libwayland-egl.so.1": "libwayland-egl1",
 }
-"""Soname to Debian package: what a Wayland screen needs besides."""
+"""Soname to Debian package: further libraries for a Wayland screen."""
 
 _WITHOUT_SCREEN = ("offscreen", "minimal", "vnc")
 
 
 class Display(Enum):
-    """Where a window would appear; `SILENT`: a display is named and does not respond."""
+    """Kind of display for a window; `SILENT`: a display is named and does not respond."""
 
     SCREEN = "screen"
     OFFSCREEN = "offscreen"
@@ -54,8 +54,8 @@ class DisplayFound:
     """Result of the search for a display.
 
     Attributes:
-        display: Where a window would appear.
-        description: In words, for `kmonitor doctor` and for the message when there is none.
+        display: Kind of the display.
+        description: Text for `kmonitor doctor`, and for the message when there is no display.
     """
 
     display: Display
@@ -68,7 +68,7 @@ def missing_libraries(
     """Sonames that the loader does not find, with the Debian package of each.
 
     Args:
-        for_screen: Also those of the kinds of screen that the environment names.
+        for_screen: Also check libraries for the kinds of screen that the environment names.
         environ: Environment to read; None: the process's own.
     """
     # Asked of the loader itself: package names differ between releases (the t64 renames), and
@@ -85,13 +85,13 @@ def missing_libraries(
 
 
 def install_line(packages: Mapping[str, str]) -> str:
-    """The one line that installs what is missing on Debian and Ubuntu."""
+    """Command that installs the missing packages on Debian and Ubuntu."""
     sudo = "" if hasattr(os, "geteuid") and os.geteuid() == 0 else "sudo "
     return f"{sudo}apt-get install -y {' '.join(sorted(packages.values()))}"
 
 
 def find_display(environ: Mapping[str, str] | None = None) -> DisplayFound:
-    """Where a window would appear, tried by connecting as Qt would."""
+    """Find the display for a window, by connecting to it as Qt would."""
     environ = os.environ if environ is None else environ
     platform = environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
     if platform in _WITHOUT_SCREEN:

@@ -33,11 +33,11 @@ _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 @dataclass(frozen=True, slots=True)
 class EpochMemory:
-    """Memory and graph at an epoch's end, as the last samples have them; None: not read.
+    """Memory and graph at an epoch's end, from the last samples; None: not read.
 
     Attributes:
         ram_bytes: Metric RAM.
-        vram_bytes: Metric VRAM, or what the CPU's allocator has handed out.
+        vram_bytes: Metric VRAM, or memory handed out by the CPU's allocator.
         operations: Graph size.
         vram_title: Name of `vram_bytes`.
     """
@@ -48,7 +48,7 @@ class EpochMemory:
     vram_title: str = "VRAM"
 
     def after(self, event: AnyEvent | None) -> "EpochMemory":
-        """The same with what a later event says."""
+        """Copy updated by a later event."""
         match event:
             case GraphSize():
                 return replace(self, operations=event.operations)
@@ -67,7 +67,7 @@ class EpochMemory:
                 return self
 
     def texts(self) -> list[str]:
-        """What is known: "RAM 1.2 GiB", "VRAM 500 MiB", "graph 3 456"."""
+        """Texts of the known values: "RAM 1.2 GiB", "VRAM 500 MiB", "graph 3 456"."""
         named = (
             ("RAM", self.ram_bytes, bytes_text),
             (self.vram_title, self.vram_bytes, bytes_text),
@@ -80,7 +80,7 @@ NO_MEMORY: Final = EpochMemory()
 
 
 def event_text(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> str:
-    """A row as lines that are as wide as the terminal at most. Args: as `event_lines`."""
+    """A row as lines no wider than the terminal. Args: see `event_lines`."""
     return "\n".join(
         f"{line[:_HEAD_CELLS]}{terminal_lines(line[_HEAD_CELLS:], indent=_HEAD_CELLS)}"
         for line in event_lines(row, name=name, memory=memory)
@@ -93,10 +93,10 @@ def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) 
     Args:
         row: The row.
         name: The run's name.
-        memory: Also print each epoch's end, with this; None: it is in the table.
+        memory: Memory to print with each epoch's end; None: epoch ends are in the table.
 
     Returns:
-        Nothing if it has no text; else lines with narrow spaces, and whatever a training wrote.
+        Lines with narrow spaces and unchecked text of the training; none if the row has no text.
     """
     event = decode_row(row)
     if event is None:

@@ -1,4 +1,4 @@
-"""Access to a hub for commands: options, opening a client, and naming what is wrong."""
+"""Access to a hub for commands: options, opening a client, and messages on problems."""
 
 import errno
 import threading
@@ -35,23 +35,23 @@ _SHIPPING_S = 3.0
 """Longest wait for a hub that still takes the spools of dead processes, seconds."""
 
 _READING_S = 60.0
-"""Longest wait until a folder is read to its end, seconds."""
+"""Longest wait until a folder is completely read, seconds."""
 
 _POLL_S = 0.05
 
 
 FolderOption = Annotated[Path | None, Parameter(name="--folder")]
-"""The option `--folder`, wherever a command only looks."""
+"""Option `--folder` of commands that only read."""
 
 HostOption = Annotated[str | None, Parameter(name="--host")]
-"""The option `--host`, wherever a command asks a hub."""
+"""Option `--host` of commands that query a hub."""
 
 HubOption = Annotated[str | None, Parameter(name="--hub")]
-"""The option `--hub`, wherever a command asks a hub that may be elsewhere."""
+"""Option `--hub` of commands that query a hub at any address."""
 
 
 HOST_S: Final = 15.0
-"""Longest wait for one host where several are asked side by side, seconds."""
+"""Longest wait for one host where several are queried in parallel, seconds."""
 
 HOSTS_AT_ONCE: Final = 16
 
@@ -64,17 +64,18 @@ def open_hub(
     hub: str | None = None,
     stop: threading.Event | None = None,
 ) -> Generator[HubClient]:
-    """A client of this user's hub, which is started if none answers; or of another one.
+    """Yield a client of this user's hub, which is started if none replies; or of another hub.
 
     Args:
-        host: On this host, over ssh: as for ssh, or a remembered name; None: this machine.
-        folder: One that only shows the spools of this folder; gone at the end.
-        hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
-        stop: Connecting over ssh is given up when it is set.
+        host: Host of the hub, reached over ssh: an ssh destination, or a remembered name; None:
+            this machine.
+        folder: Folder whose spools a private hub shows until the end; None: none.
+        hub: Address of the hub, `tcp://HOST:PORT?key=KEY`; None: none.
+        stop: Cancels connecting over ssh when set.
 
     Raises:
         ConnectCancelled: `stop` was set.
-        UserError: The hub cannot be reached or started, with what to do.
+        UserError: The hub cannot be reached or started; with a remedy.
     """
     folders = find_folders()
     if sum(option is not None for option in (host, folder, hub)) > 1:
@@ -99,7 +100,7 @@ def open_hub(
 
 
 ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
-"""Errors that mean that the route to a hub is lost, or not there yet."""
+"""Errors for a route to a hub that is lost, or not open yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,9 @@ class HubRoute:
     """Route of a command to its hub.
 
     Attributes:
-        host: As for `open_hub`.
-        folder: As for `open_hub`.
-        hub: As for `open_hub`.
+        host: See `open_hub`.
+        folder: See `open_hub`.
+        hub: See `open_hub`.
     """
 
     host: str | None = None
@@ -118,13 +119,13 @@ class HubRoute:
 
     @contextmanager
     def open(self, stop: threading.Event | None = None) -> Generator[HubClient]:
-        """A client of it; connecting is given up when `stop` is set. Raises: as `open_hub`."""
+        """Yield a client of the hub; `stop` cancels connecting. Raises: see `open_hub`."""
         with open_hub(self.host, folder=self.folder, hub=self.hub, stop=stop) as client:
             yield client
 
     @property
     def is_stopped(self) -> bool:
-        """True if it is this user's own hub and was ended on purpose: none is to be started."""
+        """True if this user's own hub was ended on purpose, so that none must be started."""
         if (self.host, self.folder, self.hub) != (None, None, None):
             return False
         # One that was killed leaves its socket's file.
@@ -155,10 +156,10 @@ def _show_working(pending: ReplyPending | None) -> None:
 
 
 def require_hub(folders: Folders) -> None:
-    """Make sure that this user's hub answers; start one if none does.
+    """Make sure that this user's hub replies; start one if none does.
 
     Raises:
-        UserError: It cannot be reached or started here, with what to do.
+        UserError: The hub cannot be reached or started here; with a remedy.
     """
     with folder_faults_named(folders):
         ensure_hub(folders)
@@ -166,7 +167,7 @@ def require_hub(folders: Folders) -> None:
 
 @contextmanager
 def deadline(seconds: float) -> Generator[threading.Event]:
-    """An event that is set when the time is over; no timer stays behind."""
+    """Yield an event that is set when the time is over; the timer is always cancelled."""
     is_over = threading.Event()
     timer = threading.Timer(seconds, is_over.set)
     timer.start()
@@ -184,7 +185,7 @@ def _wait_for_spools(client: HubClient, seconds: float) -> None:
 
 
 def print_hub_problems(reply: HubReply, *, is_far: bool = False) -> None:
-    """Print a hub's troubles to standard error; of one elsewhere with its host."""
+    """Print a hub's problems to standard error; those of a remote hub with its host."""
     where = f"on {reply.host}: " if is_far else ""
     for trouble in reply.troubles:
         print_stderr(terminal_safe(f"kmonitor: {where}{trouble}."))
@@ -192,7 +193,7 @@ def print_hub_problems(reply: HubReply, *, is_far: bool = False) -> None:
 
 @contextmanager
 def folder_faults_named(folders: Folders) -> Generator[None]:
-    """Turn faults of our folders into a message with a remedy."""
+    """Turn faults of kmonitor's folders into a message with a remedy."""
     try:
         yield
     except UnsafePath as exc:

@@ -1,4 +1,4 @@
-"""Runs of one hub, polled on a thread of its own; reconnects when the route to the hub is lost."""
+"""Runs of one hub, polled on a separate thread; reconnects when the route to the hub is lost."""
 
 import threading
 from collections import deque
@@ -22,18 +22,18 @@ Job = Callable[[HubClient], None]
 
 
 class HubPoller:
-    """Owns the thread `kmonitor-poll`; what it found may be read from any thread.
+    """Owns the thread `kmonitor-poll`; its results may be read from any thread.
 
     Attributes:
-        route: Where the hub is.
-        host: Name of the hub's own host; empty before it answered.
-        trouble: Why the hub is not reached now; empty: it is.
-        failure: Error that waiting does not help against, and that ended the thread.
-        is_loaded: The runs were read at least once.
+        route: Route to the hub.
+        host: Name of the hub's own host; empty before its first reply.
+        trouble: Reason why the hub is not reached now; empty: it is reached.
+        failure: Permanent error that ended the thread; None: none.
+        is_loaded: True if the runs were read at least once.
     """
 
     def __init__(self, route: HubRoute, on_change: Callable[[], None]) -> None:
-        """Args: `on_change`: called on the polling thread when there is something new."""
+        """Args: `on_change`: Called on the polling thread after changes."""
         self.route = route
         self.host = ""
         self.trouble = ""
@@ -50,11 +50,10 @@ class HubPoller:
 
     @property
     def runs(self) -> Collection[RunSummary]:
-        """The hub's runs, as known now."""
+        """Latest known runs of the hub."""
         return list(self._runs.values())
 
     def start(self) -> None:
-        """Begin to poll."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -64,11 +63,11 @@ class HubPoller:
         self._thread.join(_JOIN_S)
 
     def submit(self, job: Job, *, is_urgent: bool = True) -> None:
-        """Have the thread do something with its client, once the hub is reached.
+        """Let the thread run a job with its client, once the hub is reached.
 
         Args:
-            job: What to do.
-            is_urgent: Now; else with the next look at the runs.
+            job: The job.
+            is_urgent: Run the job at once; else at the next poll of the runs.
         """
         self._jobs.append(job)
         if is_urgent:
@@ -119,7 +118,7 @@ class HubPoller:
             self._wake.wait(POLL_S)
 
     def _read_runs(self, client: HubClient) -> bool:
-        """True if something changed."""
+        """Read changed runs; return True if something changed."""
         is_new = False
         while True:
             page = client.runs_page(self._change)

@@ -11,28 +11,31 @@ from kmonitor.cli.common.terminal import UsageError
 from kmonitor.ui.text.formats import BYTES, parse_amount
 
 JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
-"""The option `--json`, wherever a command lists something."""
+"""Option `--json` of commands that list something."""
 
 _MOST: Final = 2**62
-"""Bytes or seconds; more is no amount of anything, and no field of a message takes it."""
+"""Largest accepted bytes or seconds; no field of a message takes more."""
 
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def seconds_from(text: str, option: str, *, bare_s: int = 86400) -> float:
-    """A duration, seconds; a bare number is days, or so many of `bare_s`.
+    """Parse a duration, seconds; a bare number is in days, or in units of `bare_s` seconds.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is no duration.
     """
     return _amount(text, _SECONDS, bare_s, f"{option} {text}: use a duration, such as 30d or 12h")
 
 
 def bytes_from(text: str, option: str) -> int:
-    """A size, bytes; only 0 needs no unit: 5 may be meant as GiB, and history is removed by it.
+    """Parse a size, bytes.
+
+    Only 0 needs no unit: a bare 5 may be meant as GiB, and such sizes decide on the removal of
+    history.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is no size.
     """
     what = f"{option} {text}: use a size with a unit, such as 20GiB or 500MB"
     return int(_amount(text, BYTES, None, what))
@@ -70,4 +73,4 @@ class FileOptions:
 
 
 NO_OPTIONS: Final = FileOptions()
-"""The file alone, and nothing in it runs."""
+"""Only the model file itself, without running code in it."""

@@ -1,4 +1,4 @@
-"""Choice of a run by an id, the beginning of one, a name, or `last`, here or on any known host."""
+"""Choice of a run by id, beginning of an id, name, or `last`, here or on any known host."""
 
 import difflib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ LAST = "last"
 """Name for the run that was started last."""
 
 PINNED = "pinned:"
-"""Begins what means the newest pinned run of a name."""
+"""Prefix for the newest pinned run of a name."""
 
 NO_RUNS = "No runs yet. Add MonitorCallback() to the callbacks of fit, or try: kmonitor demo"
 
@@ -31,11 +31,11 @@ _SHOWN_IDS = 8
 """Number of candidates that a message names."""
 
 SHORT_ID = 8
-"""Characters of a run id that lists show; the beginning of an id is enough everywhere."""
+"""Characters of a run id in lists; every command accepts the beginning of an id."""
 
 
 def remembered_text() -> str:
-    """How to ask for runs of remembered hosts; empty: there are none."""
+    """Advice for finding runs of remembered hosts; empty: there are no such hosts."""
     hosts = [terminal_safe(host.called) for host in HostStore(find_folders()).hosts()]
     return (
         f"For the runs on a remembered host ({_one_of(hosts)}), add --host {hosts[0]}"
@@ -50,7 +50,7 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 class UnknownRun(UserError):
-    """No run is meant by what was typed."""
+    """No run matches the typed text."""
 
     def __init__(self, wanted: str, runs: Sequence[RunSummary]) -> None:
         near = difflib.get_close_matches(wanted, [run.name for run in runs], n=1)
@@ -64,7 +64,7 @@ class UnknownRun(UserError):
 
 
 class AmbiguousRun(UserError):
-    """More than one run is meant by what was typed."""
+    """More than one run matches the typed text."""
 
     def __init__(self, wanted: str, found: Sequence[RunSummary]) -> None:
         newest = max(run.started_wall_s for run in found)
@@ -82,17 +82,17 @@ class AmbiguousRun(UserError):
 
 
 def choose_run(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
-    """The one run that is meant: by id, else by name, else by the beginning of an id or name.
+    """Return the one matching run: by id, else by name, else by the beginning of an id or name.
 
-    Of several runs of a name that is typed whole, the only live one is meant.
+    If several runs have exactly the typed name, the only live one is chosen.
 
     Args:
         runs: All runs of the hub.
-        wanted: What was typed.
+        wanted: The typed text.
 
     Raises:
-        UnknownRun: None is.
-        AmbiguousRun: More than one is.
+        UnknownRun: No run matches.
+        AmbiguousRun: More than one run matches.
     """
     by_start = sorted(runs, key=lambda run: run.started_wall_s)
     if wanted == LAST and by_start:
@@ -113,7 +113,7 @@ def choose_run(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
 
 
 class RunFoundNowhere(UserError):
-    """No hub that was asked knows the run; the remedy names the answer of each."""
+    """No queried hub knows the run; the remedy names the reply of each."""
 
     def __init__(self, wanted: str, attempts: list[tuple[str, str]]) -> None:
         lines = "\n".join(
@@ -126,17 +126,17 @@ class RunFoundNowhere(UserError):
 
 
 def find_run_anywhere(folders: Folders, local_runs: list[RunSummary], wanted: str) -> str:
-    """The id of the run that is meant, on this machine or else on a remembered host.
+    """Return the id of the matching run, on this machine or else on a remembered host.
 
     Args:
-        folders: This user's.
-        local_runs: The runs of this machine's hub.
-        wanted: What was typed.
+        folders: This user's folders.
+        local_runs: Runs of this machine's hub.
+        wanted: The typed text.
 
     Raises:
-        UnknownRun: None is, and no host is remembered.
-        RunFoundNowhere: None is, on no host that was asked.
-        AmbiguousRun: More than one is.
+        UnknownRun: No run matches, and no host is remembered.
+        RunFoundNowhere: No run matches, here and on all queried hosts.
+        AmbiguousRun: More than one run matches.
     """
     try:
         return choose_run(local_runs, wanted).run
@@ -161,7 +161,7 @@ def _no_match_text(runs: list[RunSummary]) -> str:
 
 
 def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
-    """A host's runs, or why they are not known."""
+    """Runs of a host, or the reason why they are not known."""
     try:
         if host.address.startswith(SCHEME):
             with HubClient(network_hub(host.address, folders)) as client:

@@ -1,4 +1,4 @@
-"""Which runs a list shows, in which order: for `kmonitor runs` and `kmonitor top`."""
+"""Filter and order of listed runs, for `kmonitor runs` and `kmonitor top`."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final, Literal, get_args
@@ -17,13 +17,13 @@ SORTS: Final[tuple[RunSort, ...]] = get_args(RunSort)
 
 
 def has_state(run: RunSummary, wanted: Collection[StateFilter]) -> bool:
-    """True if the run has one of these states; always where none is wanted."""
+    """True if the run has one of these states; always True where none is wanted."""
     group: StateFilter = "ended" if run.state in ENDED_STATES else "live"
     return not wanted or run.state in wanted or group in wanted
 
 
 def sorted_runs(runs: Iterable[RunSummary], sort: RunSort) -> list[RunSummary]:
-    """Runs by a column: newest and largest first, texts by alphabet; unknown ones last."""
+    """Sort runs by a column: newest and largest first, texts alphabetically, unknown last."""
     newest = sorted(runs, key=lambda run: (-run.started_wall_s, run.run))
     return sorted(newest, key=_SORT_KEYS[sort])
 

@@ -23,7 +23,7 @@ METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 """Metrics of a run in `kmonitor runs` and `kmonitor show`, in order."""
 
 _DEVICE_FIELD = "device_total_bytes"
-"""Read from the driver alone: the reason of its absence is the reason why there is no VRAM."""
+"""Field read only from the driver; the reason for its absence explains missing VRAM."""
 
 
 def run_state_text(run: RunSummary) -> str:
@@ -33,9 +33,9 @@ def run_state_text(run: RunSummary) -> str:
 
 
 def run_epoch_text(run: RunSummary) -> str:
-    """The running or last epoch as people count, "3 of 10"; a dash before the first.
+    """The running or last epoch, counted from 1, "3 of 10"; a dash before the first.
 
-    Of a study: "3 of 10 folds, 1 failed".
+    For a study: "3 of 10 folds, 1 failed".
     """
     if is_study(run) and run.tally is not None:
         tally = run.tally
@@ -74,22 +74,22 @@ def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
 
 
 def is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
-    """True if the reading for VRAM is of the CPU device's allocator, hence of host memory."""
+    """True if the reading for VRAM comes from the CPU device's allocator, hence host memory."""
     return metric == "vram" and "cpu" in run.vram.source.casefold()
 
 
 def metric_title(run: RunSummary, metric: LimitMetric) -> str:
-    """Title of a reading: "VRAM", or "Allocator (CPU)" where it is not of a GPU."""
+    """Title of a reading: "VRAM", or "Allocator (CPU)" without a GPU."""
     return "Allocator (CPU)" if is_of_cpu(run, metric) else metric_name(metric)
 
 
 def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -> str:
-    """Where a reading comes from, or why there is none.
+    """Source of a reading, or the reason why there is none.
 
     Args:
         run: The run.
-        metric: Which of the four metrics.
-        no_device: Why nothing is known of a GPU; see `device_absence`.
+        metric: One of the four metrics.
+        no_device: Reason for missing data of a GPU; see `device_absence`.
     """
     reading = summary_metric(run, metric)
     if reading.value is None:
@@ -100,7 +100,7 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
 
 
 def device_absence(source_events: Iterable[FieldSources]) -> str:
-    """Reason why the last process reads no GPU; empty where it reads one.
+    """Reason why the last process reads no GPU; empty if it reads one.
 
     Args:
         source_events: The run's `sources` events, in order.
@@ -109,11 +109,11 @@ def device_absence(source_events: Iterable[FieldSources]) -> str:
 
 
 def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
-    """Reason why a field is not read, as reported last; empty where it is.
+    """Last reported reason why a field is not read; empty if it is read.
 
     Args:
         source_events: The run's `sources` events, in order.
-        field: Its name.
+        field: Name of the field.
     """
     found = (source for event in source_events for source in event.sources)
     return {source.field: source.absent for source in found}.get(field, "")
@@ -136,21 +136,21 @@ def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:
 
 
 def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
-    """The last reading in a column VRAM: one of the CPU's allocator is marked."""
+    """The last reading for a column VRAM; readings of the CPU's allocator are marked."""
     text = summary_metric_text(run, metric)
     is_labelled = text != NOT_KNOWN and is_of_cpu(run, metric)
     return f"{text} (CPU)" if is_labelled else text
 
 
 def share_text(reading: MetricReading) -> str:
-    """Used share of what there is, "64%"; a dash where nothing bounds it."""
+    """Used share of the available amount, "64%"; a dash where there is no bound."""
     if reading.value is None or not reading.of:
         return NOT_KNOWN
     return percent_text(reading.value / reading.of)
 
 
 def worst_verdict_text(run: RunSummary) -> str:
-    """The worst metric, "RAM: leak suspected", and how many more; empty where none is bad."""
+    """Worst metric, "RAM: leak suspected", and the number of others; empty if none is bad."""
     texts = [
         f"{metric_name(metric)}: {alarm_text(metric, verdict)}"
         for metric, verdict in sorted(

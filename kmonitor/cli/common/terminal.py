@@ -23,32 +23,32 @@ DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 STILL_WAITING: Final = 3
-"""`command --wait` gave up before the training came to a safe point."""
+"""Exit status: `command --wait` gave up before the training reached a safe point."""
 
 ENDED_BADLY: Final = 5
-"""`show --follow`: the run that was followed failed, was interrupted, or was lost."""
+"""Exit status of `show --follow`: the run failed, was interrupted, or was lost."""
 
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
-"""The last two are 128 + the signal's number, as a shell would say it."""
+"""Exit status; like `INTERRUPTED` 128 + the signal's number, as shells report it."""
 
 
 class UsageError(UserError):
-    """The command line makes no sense; nothing was started. Ends with the status `USAGE`."""
+    """The command line is invalid; nothing was started. Ends with the status `USAGE`."""
 
 
 def print_text(text: str = "") -> None:
-    """Lines to standard output, without what could act on a terminal."""
+    """Print lines to standard output, without terminal control characters."""
     print(_lines_of(text), flush=True)
 
 
 def print_stderr(text: str) -> None:
-    """Lines to standard error, likewise."""
+    """Print lines to standard error, without terminal control characters."""
     print(_lines_of(text), file=sys.stderr, flush=True)
 
 
 def print_error(error: UserError) -> None:
-    """What is wrong, and what to do, to standard error."""
+    """Print the message and the remedy of an error to standard error."""
     print_stderr(f"kmonitor: {error.what}")
     if error.remedy:
         print_stderr(error.remedy)
@@ -59,22 +59,22 @@ def _lines_of(text: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on one line to standard output."""
+    """Print a JSON document as one line to standard output."""
     print_text(json_text(value))
 
 
 def show_waiting(line: str) -> None:
-    """A line on standard error, if that is a terminal, in the place of the one before.
+    """Show a line on standard error, if that is a terminal, replacing the line before.
 
     Args:
-        line: Empty: there is nothing to wait for any more.
+        line: The line; empty: the wait is over.
     """
     if sys.stderr.isatty():
         print(f"\r{terminal_safe(line)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def clear_screen() -> None:
-    """Empty the terminal and begin again at its top left."""
+    """Clear the terminal and move the cursor to its top left."""
     print("\x1b[H\x1b[2J", end="", flush=True)
 
 
@@ -82,10 +82,10 @@ _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIP
 
 
 def is_of_output(fault: OSError) -> bool:
-    """True if standard output failed: its disk is full, or its reader has gone.
+    """True if standard output failed: its disk is full, or its reader has closed it.
 
     Args:
-        fault: What was raised while a command ran.
+        fault: Exception of a command.
     """
     if fault.filename is not None or fault.errno not in _OUTPUT_FAULTS:
         return False
@@ -99,23 +99,23 @@ def is_of_output(fault: OSError) -> bool:
 
 
 def discard_output() -> None:
-    """Drop what standard output holds; else Python complains of it at exit."""
+    """Discard buffered standard output; otherwise Python reports an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def terminal_safe(text: str) -> str:
-    """A text from a training, without what could move the cursor or colour the terminal."""
+    """A text from a training without terminal control characters."""
     return printable(text)
 
 
 def terminal_lines(text: str, *, indent: int) -> str:
-    """A text in lines as wide as the terminal, of which those behind the first are indented.
+    """A text broken to the terminal's width, with all lines after the first indented.
 
-    In a file or pipe it is one line.
+    In a file or pipe the text is one line.
 
     Args:
-        text: From a training, perhaps; no line ends at one of its narrow spaces.
-        indent: Cells that are taken of each line.
+        text: Text, perhaps from a training; lines are not broken at narrow spaces.
+        indent: Cells of the indentation.
     """
     safe = _safe_but_joined(text)
     if not sys.stdout.isatty():
@@ -125,7 +125,7 @@ def terminal_lines(text: str, *, indent: int) -> str:
 
 
 _JOINT: Final = "\ue000"
-"""Replaces a narrow space while lines are broken: rich breaks them at every kind of space."""
+"""Replaces a narrow space while lines are broken: rich breaks lines at every kind of space."""
 
 
 def _safe_but_joined(text: str) -> str:
@@ -139,7 +139,7 @@ def _broken(text: str, width: int) -> list[str]:
 
 
 def pluralized(n: int, one: str, many: str = "") -> str:
-    """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
+    """A number with its noun: "1 run", "2 runs"; `many` for an irregular plural."""
     return f"{with_plain_spaces(count_text(n))} {one if n == 1 else many or f'{one}s'}"
 
 
@@ -177,13 +177,13 @@ def elided_middle(text: str, cells: int) -> str:
 
 
 PIPE_WIDTH = 200
-"""Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
+"""Width of a table in a file or a pipe, where no window can be widened."""
 
 _GAP = 2
 """Cells between two columns."""
 
 _LEAST_CELLS = 12
-"""Cells of a text that gives way, at least."""
+"""Least cells of a shortened text."""
 
 
 def print_table(
@@ -195,20 +195,20 @@ def print_table(
     elided: str = "",
     drops: Sequence[str] = (),
 ) -> None:
-    """A table to standard output, in lines that are as wide as the terminal at most.
+    """Print a table to standard output, in lines no wider than the terminal.
 
-    Texts become shorter first, then whole columns are left out, and named below the table. In a
+    Texts are shortened first; then whole columns are left out, and named below the table. In a
     file or pipe nothing is left out.
 
     Args:
         headers: Column titles.
-        rows: Cells, as many as there are headers; a narrow space keeps a number and its unit
-            together in those that go on in further lines.
-        right: Titles of the columns that are aligned to the right: numbers, which stay whole.
-        folds: Titles of the columns that go on in further lines where there is no room.
+        rows: Cells, one per header; a narrow space keeps a number and its unit together in cells
+            that are folded.
+        right: Titles of columns aligned to the right: numbers, which are never shortened.
+        folds: Titles of columns that continue in further lines where there is no room.
         elided: Title of the column whose cells lose their middle where the line is too long.
-        drops: Titles of the columns that are left out first, the first one before all; then empty
-            ones and those furthest to the right. The first column stays.
+        drops: Titles of columns to leave out first, in this order; then empty columns and those
+            furthest to the right follow. The first column stays.
     """
     every = terminal_columns(headers, rows, right=right, folds=folds, elided=elided)
     console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
@@ -234,7 +234,7 @@ def terminal_columns(
     folds: Iterable[str] = (),
     elided: str = "",
 ) -> list["TerminalColumn"]:
-    """Columns of a table. Args: as `print_table`."""
+    """Columns of a table. Args: see `print_table`."""
     cells = [[_safe_but_joined(cell) for cell in row] for row in rows]
     return [
         TerminalColumn(
@@ -251,13 +251,13 @@ def terminal_columns(
 def fitted_table(
     columns: Sequence["TerminalColumn"], width: int, drops: Sequence[str], rows: slice
 ) -> Table:
-    """A table that is as wide as `width` at most, with some of its rows.
+    """Return a table of at most `width` cells, with some of its rows.
 
     Args:
-        columns: Of all rows, so that their widths stay while rows scroll.
+        columns: Columns with all rows, so that widths stay the same while rows scroll.
         width: Cells of a line.
-        drops: As for `print_table`.
-        rows: Those that are shown.
+        drops: See `print_table`.
+        rows: Rows that are shown.
     """
     shown = _fitting_columns(columns, width, drops)
     return _table(shown, _widths(shown, width), rows)
@@ -265,15 +265,15 @@ def fitted_table(
 
 @dataclass(frozen=True, slots=True)
 class TerminalColumn:
-    """One column, and how narrow it may become; a number is never shortened.
+    """One column, and the ways to shorten it; numbers are never shortened.
 
     Attributes:
-        title: In the first line.
-        cells: Of each row.
-        is_right: Aligned to the right.
-        is_elided: Loses its middle where the line is too long.
-        is_folded: Goes on in further lines where there is no room.
-        styles: Of each row, as rich names them; empty: plain.
+        title: Title in the first line.
+        cells: Text of each row.
+        is_right: True if the column is aligned to the right.
+        is_elided: True if cells lose their middle where the line is too long.
+        is_folded: True if cells continue in further lines where there is no room.
+        styles: Style of each row, as rich names it; empty: plain.
     """
 
     title: str
@@ -285,19 +285,19 @@ class TerminalColumn:
 
     @property
     def natural_width(self) -> int:
-        """Cells without loss."""
+        """Cells needed without shortening."""
         return max(map(cell_len, (self.title, *self.cells)))
 
     @property
     def least(self) -> int:
-        """Cells at least."""
+        """Least cells of the column."""
         if not (self.is_elided or self.is_folded):
             return self.natural_width
         return min(self.natural_width, max(_LEAST_CELLS, cell_len(self.title)))
 
     @property
     def is_empty(self) -> bool:
-        """True if no row says anything in it."""
+        """True if no row has a value in this column."""
         return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
 
 
@@ -330,7 +330,7 @@ def _table(
 
 
 def _least_line_width(columns: Sequence[TerminalColumn]) -> int:
-    """The least cells of a line with these columns."""
+    """Least cells of a line with these columns."""
     return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
 
 
@@ -350,7 +350,7 @@ def _fitting_columns(
 
 
 def _widths(columns: Sequence[TerminalColumn], width: int) -> list[int]:
-    """Width of each column; folded ones give way before the elided one."""
+    """Width of each column; folded columns are narrowed before the elided one."""
     widths = [each.natural_width for each in columns]
     excess = sum(widths) + _GAP * (len(columns) - 1) - width
     for index, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
@@ -361,9 +361,9 @@ def _widths(columns: Sequence[TerminalColumn], width: int) -> list[int]:
 
 
 class _PipedConsole(Console):
-    """Leaves it to `main` that the reader has gone; rich would exit with a status of its own."""
+    """Leaves a broken pipe to `main`; rich would exit with another status."""
 
     @override
     def on_broken_pipe(self) -> NoReturn:
-        """Raise the `BrokenPipeError` again that this is called for."""
+        """Raise `BrokenPipeError` again."""
         raise BrokenPipeError

@@ -53,16 +53,16 @@ _EXAMPLE: Final = 'For example: --fail-if "ram>+5%" --fail-if "step_time>250ms"'
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition.
+    """One condition that makes the comparison fail.
 
     Attributes:
-        text: As it was typed.
-        measure: Name of what it is about.
-        is_above: It fails above its bound; else below.
-        bound: A change from A to B where `is_change`, else B's value; as a fraction of A's value
-            where `is_fraction`, else in the measure's unit.
-        is_change: It is about the change.
-        is_fraction: The change is a fraction.
+        text: The typed text.
+        measure: Name of the measure.
+        is_above: True if values above the bound fail; else values below.
+        bound: Bound of the change from A to B where `is_change`, else of B's value; as a fraction
+            of A's value where `is_fraction`, else in the measure's unit.
+        is_change: True if the condition is about the change.
+        is_fraction: True if the bound is a fraction.
     """
 
     text: str
@@ -73,10 +73,10 @@ class Condition:
     is_fraction: bool
 
     def fails(self, a: Measures, b: Measures) -> bool:
-        """True if the condition holds, and so the comparison fails.
+        """True if the condition holds, so that the comparison fails.
 
         Raises:
-            CannotCompare: One of them lacks the measure.
+            CannotCompare: A or B lacks the measure.
         """
         before = self._value(a, a, b) if self.is_change else 0.0
         value = self._value(b, a, b)
@@ -95,7 +95,7 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """A condition as it was typed. Raises: `UsageError`."""
+    """Parse a typed condition. Raises: `UsageError`."""
     found = _CONDITION.fullmatch(text)
     if found is None:
         raise UsageError(f'--fail-if "{text}": write a name, > or <, and a bound.', _EXAMPLE)
@@ -139,7 +139,7 @@ def _with_unit(text: str, units: dict[str, float]) -> float | None:
 
 
 CANNOT_COMPARE: Final = 4
-"""Exit status: a run or file cannot be read, or lacks what a condition is about."""
+"""Exit status: a run or file cannot be read, or lacks the measure of a condition."""
 
 
 def compare(  # noqa: PLR0913 - the user's options

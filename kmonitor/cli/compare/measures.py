@@ -1,4 +1,4 @@
-"""Measures of a run that are compared, from a hub or from a file that `kmonitor export` wrote."""
+"""Compared measures of a run, from a hub or from a file of `kmonitor export`."""
 
 import csv
 import importlib
@@ -25,7 +25,7 @@ PEAKS: Final[Mapping[str, str]] = {
     "vram": "vram_bytes",
     "graph": "graph_operations",
 }
-"""Measures that are the highest of all samples, and the samples' field."""
+"""Measures that are the maximum of all samples, with the samples' field."""
 
 MEASURE_UNITS: Final[Mapping[str, Unit]] = {
     "ram": "bytes",
@@ -34,7 +34,7 @@ MEASURE_UNITS: Final[Mapping[str, Unit]] = {
     "step_time": "seconds",
     "epoch_time": "seconds",
 }
-"""Measures that every run may have, in order; logs of Keras besides, by their names."""
+"""Units of measures that every run may have, in order; Keras logs are named by themselves."""
 
 MEASURE_TITLES: Final[Mapping[str, str]] = {
     "ram": "RAM, peak",
@@ -50,16 +50,16 @@ _MEAN_STEP_TIME: Final = "step_times.mean_s"
 
 
 class CannotCompare(UserError):
-    """A run or file cannot be read, or lacks what a condition is about."""
+    """A run or file cannot be read, or lacks the measure of a condition."""
 
 
 @dataclass(slots=True)
 class Measures:
-    """Measures of one run, added up line by line.
+    """Measures of one run, collected line by line.
 
     Attributes:
-        name: Of the run or file.
-        epochs: Epochs that ended.
+        name: Name of the run or file.
+        epochs: Number of ended epochs.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Measures:
             self._peaks[measure] = max(value, self._peaks.get(measure, value))
 
     def add_line(self, line: Mapping[str, Any]) -> None:
-        """Take one line of an export, flat as CSV has it."""
+        """Take one line of an export, flat as in CSV."""
         for measure, column in PEAKS.items():
             if (value := _number(line.get(column))) is not None:
                 self.add_peak(measure, value)
@@ -97,7 +97,7 @@ class Measures:
 
     @property
     def values(self) -> dict[str, float]:
-        """What was measured, by name."""
+        """Values of the measures, by name."""
         found = dict(self._peaks)
         if self._step_times:
             found["step_time"] = median(self._step_times)
@@ -113,7 +113,7 @@ def is_export_file(text: str) -> bool:
 
 
 def measures_of_run(client: HubClient, run: RunSummary) -> Measures:
-    """Those of a run that a hub has. Raises: as `HubClient`."""
+    """Measures of a run from a hub. Raises: see `HubClient`."""
     measures = Measures(run.name)
     reply = client.series(run.run, list(PEAKS.values()), buckets=_BUCKETS)
     names = {column: measure for measure, column in PEAKS.items()}
@@ -127,10 +127,10 @@ def measures_of_run(client: HubClient, run: RunSummary) -> Measures:
 
 
 def measures_of_file(path: Path) -> Measures:
-    """Those of an exported file.
+    """Return the measures of an exported file.
 
     Raises:
-        CannotCompare: It cannot be read, or is no export.
+        CannotCompare: The file cannot be read, or is no export.
     """
     measures = Measures(path.name)
     try:
@@ -172,7 +172,7 @@ def _parquet_lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _flat(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event as one line of a table, as far as it is compared."""
+    """An event as one line of a table, with the compared fields."""
     line: dict[str, Any] = dict(event)
     times: Mapping[str, Any] = event.get("step_times") or {}
     line |= {_STEP_TIME: times.get("p50_s"), _MEAN_STEP_TIME: times.get("mean_s")}
@@ -183,7 +183,7 @@ def _flat(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> float | None:
-    """A finite number; None: there is none."""
+    """The value as a finite number; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
         return None
     try:
@@ -194,7 +194,7 @@ def _number(value: object) -> float | None:
 
 
 def known_measures(both: Iterable[Measures]) -> list[str]:
-    """Names of all that any of them has, in order."""
+    """Names of all measures that any of these has, in order."""
     found = dict.fromkeys(name for each in both for name in each.values)
     own = [name for name in MEASURE_UNITS if name in found]
     return own + [name for name in found if name not in MEASURE_UNITS]

@@ -38,11 +38,11 @@ from kmonitor_agent.wire.local.folders import find_folders
 SCREENSHOT = Path("kmonitor-demo.png")
 
 _FEWEST_FOLDS = MODELS_BEFORE_LIMIT + 2
-"""Two models give the limit, the fourth crosses it."""
+"""Fewest models: two determine the limit, the fourth crosses it."""
 
 
 _LONGEST_S: Final = 86400.0
-"""A day, seconds."""
+"""Longest duration of the demo: a day, seconds."""
 
 
 @Parameter(name="*")
@@ -97,7 +97,7 @@ def demo(*, options: Options = Options()) -> int:
 
 _WATCHED_S = 120.0
 _UNWATCHED_S = 30.0
-"""Duration of the trainings, about, with a screen and without, seconds."""
+"""Approximate duration of the trainings with a screen and without, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class DemoPlan:
     """Plan of a demo.
 
     Attributes:
-        folds: Models.
-        epochs: Of each.
-        seconds: About how long they are trained; 0: as fast as it goes.
-        plain: Whether to run the same training without kmonitor too.
-        screenshot: Where the window's picture goes; None: show a window.
-        window: Whether there is a window at all.
+        folds: Number of models.
+        epochs: Epochs of each model.
+        seconds: Approximate duration of the training; 0: as fast as possible.
+        plain: True if the same training also runs without kmonitor.
+        screenshot: File for a picture of the window; None: show a window.
+        window: True if there is a window or a picture.
     """
 
     folds: int
@@ -121,7 +121,7 @@ class DemoPlan:
     window: bool
 
     def arguments(self) -> list[str]:
-        """For `kmonitor.demo.training`."""
+        """Arguments for `kmonitor.demo.training`."""
         pace_s = self.seconds / (self.folds * self.epochs)
         return [f"--folds={self.folds}", f"--epochs={self.epochs}", f"--pace={pace_s:.3f}"]
 
@@ -214,12 +214,12 @@ def print_comparison(
     *,
     run: str,
 ) -> None:
-    """Print models side by side, the peak, the growth, and what each reload gave back.
+    """Print models side by side, the peak, the growth, and the memory freed by each reload.
 
     Args:
-        evidence: What the hub stored.
+        evidence: Evidence stored by the hub.
         monitored: Models trained with kmonitor.
-        plain: The same without; None if they were not trained.
+        plain: Models trained without kmonitor; None if there are none.
         run: Run id.
     """
     print_text()

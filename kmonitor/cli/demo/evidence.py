@@ -1,4 +1,4 @@
-"""Evidence of a demo: what it must show, and what is missing."""
+"""Evidence of a demo: required and missing observations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 
 LEAST_GROWTH_PART = 0.5
-"""A model leaks that leaves behind at least this part of the first one's operations."""
+"""Fraction of the first model's operations that a leaking model leaves behind at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class DemoEvidence:
     """Evidence in the monitored training's events.
 
     Attributes:
-        crossings: Of the limit on the graph size.
-        reloads: That went well and gave something back.
-        failed: Reloads that did not.
-        peak_operations: Largest graph size counted; 0 if none was.
-        epochs_after: Epochs that ended after the first reload.
+        crossings: Crossings of the limit on the graph size.
+        reloads: Successful reloads that freed memory.
+        failed: All other reloads.
+        peak_operations: Largest counted graph size; 0 if none was counted.
+        epochs_after: Number of epochs that ended after the first reload.
     """
 
     crossings: tuple[LimitCrossed, ...]
@@ -36,7 +36,7 @@ class DemoEvidence:
 
 
 def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
-    """Gather what matters from a run's events, in their order."""
+    """Collect the evidence from a run's events, given in order."""
     records = [e for e in events if isinstance(e, ActionRecord) and e.action == "reload"]
     good = tuple(record for record in records if _released_memory(record))
     sizes = [e.operations for e in events if isinstance(e, GraphSize)]
@@ -55,12 +55,12 @@ def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
 def missing(
     evidence: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
-    """Missing evidence, as sentences; empty when all was shown.
+    """Return the missing evidence as sentences; empty when nothing is missing.
 
     Args:
-        evidence: Of the monitored run.
-        monitored: Its models.
-        plain: Those of the training without kmonitor; None when it was not run.
+        evidence: Evidence of the monitored run.
+        monitored: Models of the monitored run.
+        plain: Models of the training without kmonitor; None when it was not run.
     """
     lacking: list[str] = []
     if not _grows(monitored[:2] if plain is None else plain):
@@ -83,7 +83,7 @@ def missing(
 
 
 def growth_per_model(folds: Sequence[FoldDone]) -> float:
-    """Operations that each further model added, on average."""
+    """Average number of operations added by each further model."""
     return (folds[-1].operations - folds[0].operations) / max(1, len(folds) - 1)
 
 

@@ -30,18 +30,18 @@ _POLL_S = 0.2
 
 
 class DemoScene:
-    """Everything that the demo starts. Main thread only; leaving the context ends it all.
+    """All processes of the demo. Main thread only; leaving the context ends them all.
 
     Attributes:
-        run: Run id of the monitored training; empty until it is reported.
+        run: Run id of the monitored training; empty until the training reports it.
     """
 
     def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
-        """Nothing is started yet.
+        """Start nothing yet.
 
         Args:
-            folders: Where files and sockets are.
-            arguments: Of `kmonitor.demo.training`, for both trainings.
+            folders: Folders of files and sockets.
+            arguments: Arguments of `kmonitor.demo.training`, for both trainings.
         """
         self.run = ""
         self._folders = folders
@@ -72,7 +72,7 @@ class DemoScene:
 
     @property
     def plain(self) -> list[FoldDone] | None:
-        """Models of the training without kmonitor so far; None when it was not asked for."""
+        """Models of the training without kmonitor so far; None when it was not requested."""
         return self._trainings["plain"].folds if "plain" in self._trainings else None
 
     def start(self, *, plain: bool) -> None:
@@ -88,7 +88,7 @@ class DemoScene:
                 raise UserError("The demo's training run ended before its first epoch.")
 
     def open_window(self) -> None:
-        """Open the app with the demo's run selected, once the hub knows it."""
+        """Open the window with the demo's run selected, once the hub knows the run."""
         with HubClient(folders=self._folders) as client:
             self._wait_for(client, get_args(RunState), "begin")
         self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
@@ -97,7 +97,7 @@ class DemoScene:
         """Print the reports of the trainings until both have ended.
 
         Raises:
-            UserError: One of them failed.
+            UserError: A training failed.
         """
         running = len(self._trainings)
         while running:
@@ -106,7 +106,7 @@ class DemoScene:
             training.wait()
 
     def stored_evidence(self) -> DemoEvidence:
-        """The monitored run's events as the hub has stored them, once it knows of the end."""
+        """Evidence in the monitored run's stored events, once the hub knows its end."""
         with HubClient(folders=self._folders) as client:
             # Events arrive in order: a hub that knows the end has stored all before it.
             self._wait_for(client, ENDED_STATES, "end")
@@ -117,7 +117,7 @@ class DemoScene:
         """Draw the real window into a file, without a screen.
 
         Raises:
-            UserError: It failed.
+            UserError: Drawing failed.
         """
         command = [*self._window_command(), f"--screenshot={screenshot}"]
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
@@ -132,7 +132,7 @@ class DemoScene:
         print_text(f"Screenshot of the window: {screenshot.absolute()}")
 
     def wait_for_window(self) -> None:
-        """Until the user closes the window, or presses Ctrl+C, if one was opened."""
+        """Wait until the user closes the window, if one was opened, or presses Ctrl+C."""
         if self._window is not None and self._window.poll() is None:
             print_text("The window stays open; close it, or press Ctrl+C here, to end the demo.")
             # All is printed by then, and Ctrl+C was offered: no failure of `make run`.
@@ -155,7 +155,7 @@ class DemoScene:
         )
 
     def _next_report(self) -> bool:
-        """Take one report; False after the last of a training."""
+        """Take one report; False after the last report of a training."""
         training, report = self._reports.get()
         match report:
             case None:
@@ -193,11 +193,11 @@ _ERROR_LINES = 12
 
 
 class DemoProcess:
-    """One training process; its own reader thread posts its reports into `reports`.
+    """One training process, with a reader thread that posts the reports into `reports`.
 
     Attributes:
         name: "kmonitor" or "plain".
-        folds: The models reported so far; complete after `wait`.
+        folds: Models reported so far; complete after `wait`.
     """
 
     def __init__(
@@ -211,10 +211,10 @@ class DemoProcess:
         """Start the process.
 
         Args:
-            name: Its name.
-            arguments: Of `kmonitor.demo.training`.
-            reports: Gets each report, and None after the last.
-            log: File that gets what it writes to standard error.
+            name: "kmonitor" or "plain".
+            arguments: Arguments of `kmonitor.demo.training`.
+            reports: Queue that gets each report, and None after the last.
+            log: File for the standard error of the process.
         """
         self.name = name
         self.folds: list[FoldDone] = []
@@ -235,14 +235,13 @@ class DemoProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self._process.pid
 
     def wait(self) -> None:
-        """Until the process has ended by itself.
+        """Wait until the process has ended by itself.
 
         Raises:
-            UserError: It failed; with the end of what it wrote.
+            UserError: The process failed; with the end of its output.
         """
         status = self._process.wait()
         self._reader.join()
@@ -255,7 +254,7 @@ class DemoProcess:
         )
 
     def stop(self) -> None:
-        """End the process if it still runs; never raises for one that has ended."""
+        """End the process if it is still running; never raises for an ended one."""
         if self._process.poll() is None:
             self._process.terminate()
             try:

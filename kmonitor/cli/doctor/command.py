@@ -1,4 +1,4 @@
-"""`kmonitor doctor`: checks of this machine, one function each; none leaves anything behind."""
+"""`kmonitor doctor`: checks of this machine, one function each; no check leaves files behind."""
 
 import importlib.metadata
 import os
@@ -65,7 +65,7 @@ _REMEDY: Final = (
 
 
 def examine_store(folders: Folders) -> Iterator[Finding]:
-    """Check a team's database, if one is set; nothing where history is kept here."""
+    """Check a team's database, if one is set; no finding for local history."""
     try:
         store = stored_store(folders)
         if not store:
@@ -78,7 +78,7 @@ def examine_store(folders: Folders) -> Iterator[Finding]:
 
 
 def verify_store(folders: Folders) -> Finding:
-    """Compare each stored event with its checksum; reads all of them."""
+    """Compare each stored event with its checksum; reads all events."""
     try:
         store = stored_store(folders)
         if not store and not (folders.database / DATABASE_NAME).exists():
@@ -115,7 +115,7 @@ def _verified(connection: StoreConnection) -> tuple[int, int]:
 
 
 def _broken(connection: StoreConnection) -> str:
-    """Damage that SQLite finds in its own file, as text; empty if none."""
+    """Damage that SQLite finds in its file, as text; empty if none."""
     (outcome,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     return "" if outcome == "ok" else f", and so is the database ({outcome})"
 
@@ -201,7 +201,7 @@ def _python() -> Finding:
 
 
 def _other_package_finding() -> Finding:
-    """Check that the `kmonitor` that Python imports is ours alone."""
+    """Check that the imported `kmonitor` belongs to this distribution alone."""
     owners = importlib.metadata.packages_distributions().get("kmonitor", [])
     # An editable install is no owner: it puts a folder on the path, not files.
     impostor = ["kmonitor"] if version_of("kmonitor") else []
@@ -284,11 +284,11 @@ _BACKENDS = {
     "JAX": ("jax",),
     "PyTorch": ("torch",),
 }
-"""Backend to the distributions that bring it."""
+"""Backend to the distributions that contain it."""
 
 
 def _frameworks() -> Iterator[Finding]:
-    """Versions only; importing a framework takes seconds and hundreds of megabytes."""
+    """Report versions only: importing a framework takes seconds and hundreds of megabytes."""
     keras = version_of("keras")
     backends = {name: _first_version(*packages) for name, packages in _BACKENDS.items()}
     location = f"in {sys.prefix}"
@@ -339,7 +339,7 @@ def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
 
 
 def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
-    """Who can read the hub's metrics."""
+    """Report the users that can read the hub's metrics."""
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)
         who = "every user of this host" if is_local else "anybody who can reach that port"
@@ -396,13 +396,13 @@ def _owned(folders: Folders, created_text: str) -> Finding:
 
 
 _TRIED_BYTES: Final = 64 * 1024
-"""More than a file system keeps inside of a folder's own blocks."""
+"""Bytes of the test file: more than a file system stores within a folder's own blocks."""
 
 
 def write_fault(path: Path) -> str:
     """Reason why no file can be written in a folder, which may be missing; empty if one can.
 
-    A file is written in a folder of its own and both are removed again.
+    A file is written in a new folder, and both are removed again.
     """
     try:
         with (
@@ -418,7 +418,7 @@ def write_fault(path: Path) -> str:
 
 
 def nearest_existing(path: Path) -> Path:
-    """The path, or the closest above it that is there."""
+    """The path, or the closest existing folder above it."""
     while not os.path.lexists(path) and path != path.parent:
         path = path.parent
     return path
@@ -426,11 +426,11 @@ def nearest_existing(path: Path) -> Path:
 
 NO_ROOM_BYTES = 64 * 1024**2
 LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
-"""Free space below these is bad, or worth a note, bytes: all spools may grow to the latter."""
+"""Free space below these bytes is bad, or a note; all spools may grow to the latter."""
 
 
 def _disk_space_findings(folders: Folders) -> Iterator[Finding]:
-    """Events of trainings wait on the disk, and the hub stores all of them there."""
+    """Check disk space: events of trainings wait on the disk, and the hub stores them there."""
     free = free_bytes(folders.state)
     if free is None:
         return
@@ -444,7 +444,7 @@ def _disk_space_findings(folders: Folders) -> Iterator[Finding]:
 
 
 def free_bytes(path: Path) -> int | None:
-    """Free bytes where a path lies or would lie; None where the file system does not say."""
+    """Free bytes on the disk of a path, existing or not; None where that is unknown."""
     try:
         found = shutil.disk_usage(nearest_existing(path))
     except OSError:

@@ -1,4 +1,4 @@
-"""Checks of `kmonitor doctor` for ssh and each remembered host; `Finding`, which checks return."""
+"""Checks of `kmonitor doctor` for ssh and each remembered host, and their result, `Finding`."""
 
 import os
 import shutil
@@ -29,10 +29,10 @@ class Finding:
     """Result of one check.
 
     Attributes:
-        subject: What was checked.
-        state: "ok", "note" (missing, but only some uses need it) or "bad".
-        found: What is there.
-        remedy: What to do about it, a command where there is one; empty when nothing is to do.
+        subject: Subject of the check.
+        state: "ok", "note" (missing, but needed only for some uses) or "bad".
+        found: Result as text.
+        remedy: Advice for the user, if possible a command; empty when nothing is to do.
     """
 
     subject: str
@@ -45,10 +45,10 @@ _INSTALL: Final = "sudo apt-get install openssh-client"
 
 
 def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
-    """The client, its settings and the agent.
+    """Check the ssh client, its settings and the agent.
 
     Args:
-        hosts: For whom the settings are read.
+        hosts: Hosts for which the settings are read.
     """
     client = shutil.which("ssh")
     if client is None:
@@ -63,7 +63,7 @@ def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
 
 
 def _settings(client: str, addresses: Sequence[str]) -> Finding:
-    """Check that ssh can read its settings for these hosts; nothing is connected to."""
+    """Check that ssh can read its settings for these hosts, without connecting."""
     for address in addresses:
         result = _run_command([client, "-G", "--", address])
         if result is None or result[0]:
@@ -98,7 +98,7 @@ _TOOL_S: Final = 5.0
 
 
 def _run_command(arguments: list[str]) -> tuple[int, str, str] | None:
-    """Exit status, standard error and output; None: it does not answer."""
+    """Exit status, standard error and output of a command; None: no reply in time."""
     try:
         ran = subprocess.run(  # noqa: S603 - a list, never a shell; addresses were checked
             arguments,
@@ -115,11 +115,11 @@ def _run_command(arguments: list[str]) -> tuple[int, str, str] | None:
 
 
 def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
-    """Each remembered host, or the one of that name or address: reached, and its hub.
+    """Check the connection to, and the hub of, each remembered host or of one host.
 
     Args:
-        folders: This user's.
-        name: Only this one; None: all.
+        folders: This user's folders.
+        name: Name or address of the one host to check; None: all remembered hosts.
 
     Raises:
         UserError: The address cannot be used.
@@ -168,4 +168,4 @@ _STEPS: Final = {
     "forwarding": "hub socket",
     "broken": "connection",
 }
-"""Code of a trouble to the step that failed; what is not here is the hub's."""
+"""Error code to the step that failed; other codes belong to the hub."""

@@ -1,1 +1,1 @@
-"""`kmonitor hub`: runs the hub, reports its status, sets what it keeps and where."""
+"""`kmonitor hub`: runs the hub, reports its status, and sets its history and store."""

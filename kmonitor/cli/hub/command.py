@@ -149,7 +149,7 @@ def _serve(folders: Folders, options: HubOptions) -> None:
 
 
 _ANSWER_S = 0.5
-"""Longest wait for an answer of this process' own hub, seconds."""
+"""Longest wait for a reply of this process' own hub, seconds."""
 
 
 def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
@@ -167,7 +167,7 @@ def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
 
 
 def print_listen_address(folders: Folders) -> None:
-    """Print the address on the network, and why nobody can connect to it yet, if so."""
+    """Print the network address, and the reason if no device can connect to it yet."""
     with HubClient(folders=folders) as client:
         reply = client.keys()
     if reply.address:
@@ -182,7 +182,7 @@ def print_listen_address(folders: Folders) -> None:
 
 
 def print_metrics_addresses(reply: HubReply) -> None:
-    """Print where others find the hub's metrics, and that no password is needed there."""
+    """Print the addresses of the hub's metrics, with a note on missing authentication."""
     if reply.prometheus:
         print_text(f"Metrics for Prometheus, without authentication: {reply.prometheus}")
     if reply.otlp:
@@ -216,7 +216,7 @@ def status(*, json: JsonOption = False) -> int:
 
 
 def hub_status_text(reply: HubReply) -> str:
-    """One line about a hub that answered."""
+    """One line about a running hub."""
     up_s = max(0.0, time.time() - reply.started_wall_s)
     text = (
         f"Hub {reply.version} is running: process {reply.pid}, up {duration_text(up_s)}, "
@@ -231,7 +231,7 @@ def hub_status_text(reply: HubReply) -> str:
 
 
 _STARTING_S = 3.0
-"""Time for which a hub that starts holds its lock before it answers, seconds."""
+"""Time for which a starting hub holds its lock before it replies, seconds."""
 
 
 @app.command
@@ -251,7 +251,7 @@ def stop() -> int:
 
 
 def _end_silent(folders: Folders) -> int:
-    """End a hub that does not answer; one that just starts gets the time to begin."""
+    """End a hub that does not reply; a starting hub gets some time first."""
     end_s = time.monotonic() + _STARTING_S
     while not is_listening(view_socket_path(folders)) and time.monotonic() < end_s:
         if lock_holder(folders) is None:
@@ -297,7 +297,7 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
 
 
 def _current_keep(folders: Folders, reply: HubReply | None) -> Keep:
-    """The stored setting; if its file is damaged, what the hub read before."""
+    """The stored setting; if its file is damaged, the setting that the hub read before."""
     try:
         return load_keep(folders)
     except KeepUnreadable:
@@ -308,7 +308,7 @@ _MOST_DAYS = 100_000
 
 
 def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
-    """What to keep: as an option says it, else as it is stored.
+    """Retention from the options, or else the stored one.
 
     Raises:
         UsageError: An option is no time or size.

@@ -1,4 +1,4 @@
-"""`kmonitor hub ensure`: run over ssh by a window on another machine, to have a hub here."""
+"""`kmonitor hub ensure`: run over ssh by a window on another machine to start a hub here."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.messages.fields import MINOR_VERSIONS
 
 OFF_FILE = "no-hub"
-"""File among the settings whose presence keeps hubs from being started from elsewhere."""
+"""File in the settings folder that prevents remote starts of a hub."""
 
 
 def ensure(*, json: JsonOption = False) -> int:

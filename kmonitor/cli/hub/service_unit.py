@@ -1,4 +1,4 @@
-"""The hub's systemd user unit: its text and its place."""
+"""The hub's systemd user unit: its text and its path."""
 
 import os
 import re
@@ -42,11 +42,11 @@ WantedBy=default.target
 
 
 def unit_text(command: str, environ: Mapping[str, str]) -> str:
-    """Text of the unit.
+    """Return the text of the unit.
 
     Args:
-        command: Command that starts the hub, as `ExecStart` wants it.
-        environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
+        command: Command that starts the hub, in the form of `ExecStart`.
+        environ: Environment whose `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if set.
     """
     named = [f"{name}={environ[name]}" for name in FOLDER_VARIABLES if environ.get(name)]
     lines = "".join(f"Environment={_assigned(each)}\n" for each in named)
@@ -54,10 +54,10 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
 
 
 def hub_command(options: Mapping[str, str] | None = None) -> str:
-    """Command that starts a hub of this very installation, as `ExecStart` wants it.
+    """Return the command that starts a hub of this installation, in the form of `ExecStart`.
 
     Args:
-        options: Of the hub, each with its value; those that have none are left out.
+        options: Options of the hub with their values; options without a value are left out.
     """
     quoted_options = [(name, quoted(value)) for name, value in (options or {}).items() if value]
     arguments = (argument for each in quoted_options for argument in each)
@@ -65,7 +65,7 @@ def hub_command(options: Mapping[str, str] | None = None) -> str:
 
 
 def quoted(argument: str) -> str:
-    """A word of a command line in a unit file, with what systemd would replace in it escaped.
+    """A word of a command line in a unit file, with systemd's variables and specifiers escaped.
 
     Source: systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers".
     """
@@ -79,7 +79,7 @@ def _assigned(argument: str) -> str:
 
 
 def unit_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the user's systemd looks for it. Source: systemd.unit(5)."""
+    """Path of the unit for the user's systemd. Source: systemd.unit(5)."""
     environ = os.environ if environ is None else environ
     config = environ.get("XDG_CONFIG_HOME", "")
     folder = Path(config) if config else expand_user("~/.config")
@@ -90,11 +90,11 @@ def is_unit_of(path: Path, folders: Folders) -> bool:
     """True if a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
 
     Args:
-        path: The unit.
-        folders: Of the user as the environment has it now.
+        path: Path of the unit.
+        folders: Folders of the user in the current environment.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The unit cannot be read.
     """
     lines = path.read_text("utf-8", "replace").splitlines()
     named = [line for line in lines if line.startswith("Environment=") and _HOME in line]

@@ -1,4 +1,4 @@
-"""`kmonitor hub store` and `move-history`: where every hub of this user keeps its history."""
+"""`kmonitor hub store` and `move-history`: location of the history of this user's hubs."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -59,7 +59,7 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
 
 
 def store_text(folders: Folders, url: str) -> str:
-    """Location of the history as text; `url` as it is stored."""
+    """Location of the history as text, for a stored URL."""
     return shown_store(url) if url else f"{folders.database} ({HERE})"
 
 
@@ -125,11 +125,11 @@ def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], obj
     Args:
         folders: This user's folders.
         store: URL of the team's database.
-        on_progress: Called before each run with its number, from 1, and how many there are.
+        on_progress: Called before each run with its number, from 1, and the number of runs.
 
     Raises:
-        AnotherHub: A hub runs here: end it first.
-        UserError: It cannot be moved, or not now; calling it again goes on where it stopped.
+        AnotherHub: A hub is running here and must be ended first.
+        UserError: The history cannot be moved now; another call continues where this one stopped.
     """
     path = folders.database / DATABASE_NAME
     if not path.exists():

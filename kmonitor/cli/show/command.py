@@ -83,7 +83,7 @@ _OTHER_KINDS = (
 )
 _JUDGED = ("verdict",)
 _KINDS = (*_MAIN_KINDS, *_DONE, *_OTHER_KINDS, *_JUDGED, *STUDY_KINDS)
-"""All but samples, which are for charts and `kmonitor export`."""
+"""All event types except samples, which are for charts and `kmonitor export`."""
 
 
 def show(
@@ -274,17 +274,17 @@ _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 10.0
 
 _STOPPED_S: Final = 60.0
-"""Longest wait for another hub where this user's own was stopped on purpose, seconds."""
+"""Longest wait for a new hub after this user's own was stopped on purpose, seconds."""
 
 _SPEAKS_S: Final = 10.0
-"""Time within which a living training reaches a hub that was restarted, seconds."""
+"""Time within which a live training reaches a restarted hub, seconds."""
 
 
 class EventFollower:
     """Passes on a run's events as they are stored, each once. For one thread.
 
     Attributes:
-        summary: The run as the hub last described it; None before `follow`, or if it was removed.
+        summary: Last summary from the hub; None before `follow`, or if the run was removed.
     """
 
     def __init__(
@@ -294,13 +294,13 @@ class EventFollower:
         kinds: Sequence[str],
         on_row: Callable[[EventRow], None],
     ) -> None:
-        """Begin after the rows that are printed already.
+        """Begin after the rows that are already printed.
 
         Args:
             run: Run id.
-            rows: Its rows so far, in order.
-            kinds: Event types wanted.
-            on_row: Called with each row that is new.
+            rows: Rows of the run so far, in order.
+            kinds: Event types to pass on.
+            on_row: Called with each new row.
         """
         self._run = run
         self._kinds = kinds
@@ -313,21 +313,21 @@ class EventFollower:
         self.summary: RunSummary | None = None
 
     def follow(self, client: HubClient) -> None:
-        """Pass on what is stored until the run has ended. Raises: as `HubClient`."""
+        """Pass on stored events until the run has ended. Raises: see `HubClient`."""
         for row in self._rows(client):
             if row.seq > self._seq or (not row.seq and row.body not in self._hubs_own):
                 self._note(row)
                 self._on_row(row)
 
     def follow_over(self, route: HubRoute, lost: UserError) -> None:
-        """The same after the route to the hub was lost, over a new one each time.
+        """Continue to follow after the route to the hub was lost, over a new one each time.
 
         Args:
-            route: Where the hub is.
-            lost: How the route was lost.
+            route: Route to the hub.
+            lost: Error that ended the route.
 
         Raises:
-            UserError: Waiting is of no use.
+            UserError: The error does not go away by waiting.
         """
         pause_s = _FIRST_PAUSE_S
         end_s = float("inf")

@@ -50,7 +50,7 @@ from kmonitor_agent.wire.messages.unions import EventRow, RunSummary, VerdictsRe
 
 
 def verdicts_of(client: HubClient, run: RunSummary) -> VerdictsReply:
-    """A run's verdicts; none where no epoch has ended, or the hub is too old to judge."""
+    """Verdicts of a run; none if no epoch has ended, or the hub is too old for verdicts."""
     try:
         return client.verdicts_so_far(run.run)
     except HubRefused:
@@ -58,7 +58,7 @@ def verdicts_of(client: HubClient, run: RunSummary) -> VerdictsReply:
 
 
 def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
-    """Print verdicts with their evidence; nothing where there is none, and none is to come."""
+    """Print verdicts with their evidence; nothing if there is none, and none is to come."""
     if not reply.verdicts and not reply.unread:
         return
     print_text()
@@ -100,12 +100,12 @@ def _print_verdict_line(title: str, text: str) -> None:
 
 
 def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldSources]) -> None:
-    """Print what the training can run out of, as last read; nothing where nothing was.
+    """Print the last readings of bounded resources; nothing if none were read.
 
     Args:
-        client: Of the hub.
+        client: Client of the hub.
         run: The run.
-        sources: Its `sources` events, in order.
+        sources: `sources` events of the run, in order.
     """
     readings = RunReadings()
     for event in sources:
@@ -132,7 +132,7 @@ _RATE = "learning_rate"
 
 
 def print_training(rows: Iterable[EventRow]) -> None:
-    """Print each log of Keras and the learning rate; nothing when no epoch has ended."""
+    """Print each Keras log and the learning rate; nothing if no epoch has ended."""
     ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     names = dict.fromkeys(name for event in ended for name in event.logs)
     lines = [
@@ -165,7 +165,7 @@ def _training_row(
 
 
 def print_step_times(rows: Iterable[EventRow]) -> None:
-    """Print how long the last epoch's steps took; nothing when none was measured."""
+    """Print the step times of the last epoch; nothing if none was measured."""
     ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     if not ended or ended[-1].step_times is None:
         return
@@ -180,11 +180,11 @@ _PART_HEADERS = ("WHERE THE TIME GOES", "EPOCH {n}", "PART")
 
 
 def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
-    """Print where the last epoch's time went; nothing when that was not measured.
+    """Print the parts of the last epoch's time; nothing if they were not measured.
 
     Args:
         rows: The run's events.
-        why_no_input: Why the wait for input is not known; empty where it is.
+        why_no_input: Reason why the wait for input is not known; empty if it is known.
     """
     ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     if not ended or ended[-1].parts is None:
@@ -215,14 +215,14 @@ def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
 
 
 EPOCHS_SHOWN = 30
-"""Newest epochs in the table; `kmonitor export` has them all."""
+"""Number of newest epochs in the table; `kmonitor export` has all."""
 
 LOGS_SHOWN = 4
-"""Logs and metrics of an epoch that have a column."""
+"""Most logs and metrics of an epoch with a column."""
 
 
 def print_epochs(rows: Iterable[EventRow]) -> None:
-    """Print the newest epochs; nothing when none has ended."""
+    """Print the newest epochs; nothing if none has ended."""
     ended, graphs = _ended_epochs(rows)
     if not ended:
         return
@@ -274,7 +274,7 @@ def _epoch_cells(
 
 
 def print_end(client: HubClient, run: RunSummary) -> None:
-    """Print the last minute of a run that ended badly; nothing of others."""
+    """Print the last minute of a run that ended badly; nothing for others."""
     if not has_ended_badly(run):
         return
     state = run_end_state(run, _last_minute(client, run), now_wall_s=time.time())
@@ -305,12 +305,12 @@ _STUDY_NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
 
 
 def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[RunSummary]) -> None:
-    """Print how far a study is and its attempts.
+    """Print the progress of a study and its attempts.
 
     Args:
-        study: Its own run.
-        rows: Its events.
-        runs: All that the hub knows, its folds' among them.
+        study: The study's own run.
+        rows: Events of that run.
+        runs: All runs of the hub, including those of the folds.
     """
     record = StudyRecord()
     for row in rows:

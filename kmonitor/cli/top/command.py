@@ -1,4 +1,4 @@
-"""`kmonitor top`: opens the screen, follows the hubs, and does what keys say."""
+"""`kmonitor top`: opens the screen, follows the hubs, and handles keys."""
 
 import os
 import queue
@@ -45,7 +45,7 @@ class _Known:
 
 
 class RunReader:
-    """Reads through one poller; `request_...` from the main thread, the rest on the poller's.
+    """Reads through one poller: `request_...` from the main thread, the rest on the poller's.
 
     `post` is called on the poller's thread with each result.
     """
@@ -60,20 +60,20 @@ class RunReader:
         self._awaited: dict[str, int] = {}
 
     def request_history(self, run: RunSummary) -> None:
-        """Have the RAM of the last minutes read, once a run."""
+        """Request the RAM of the last minutes, once per run."""
         if run.run not in self._with_history:
             self._with_history.add(run.run)
             self._poller.submit(partial(self._read_history, run))
 
     def request_details(self, run: RunSummary, *, with_events: bool) -> None:
-        """Have verdicts and events read, once for each change of the run."""
+        """Request verdicts and events, once per change of the run."""
         stamp = run.change if with_events else run.epochs_done
         if self._awaited.get(f"{run.run}{with_events}") != stamp:
             self._awaited[f"{run.run}{with_events}"] = stamp
             self._poller.submit(partial(self._read_details, run, with_events=with_events))
 
     def send(self, question: Question) -> None:
-        """Send a command that was confirmed; what becomes of it is posted."""
+        """Send a confirmed command; its result is posted."""
         self._poller.submit(partial(self._send, question))
 
     def _read_history(self, run: RunSummary, client: HubClient) -> None:
@@ -141,7 +141,7 @@ def _floats(packed: bytes) -> tuple[float, ...]:
 
 _REFRESH_S: Final = 1.0
 _MOST_HISTORIES: Final = 50
-"""Runs whose last minutes are read when they are first listed."""
+"""Most runs whose last minutes are read when they are first listed."""
 
 
 def top(
@@ -184,7 +184,7 @@ def top(
 
 
 def _routes(named: HubRoute) -> list[HubRoute]:
-    """The hub that is named; else this user's own and those of the remembered hosts."""
+    """Route to the named hub; else to this user's own and those of the remembered hosts."""
     if named != HubRoute():
         return [named]
     return [named, *(HubRoute(host.address) for host in HostStore(find_folders()).hosts())]
@@ -211,17 +211,15 @@ class TopSession:
         self._size = self._screen.size
 
     def start(self) -> None:
-        """Begin to poll."""
         for poller in self._pollers:
             poller.start()
 
     def stop(self) -> None:
-        """End the pollers."""
         for poller in self._pollers:
             poller.stop()
 
     def run(self) -> None:
-        """Draw and take keys until one of them leaves."""
+        """Draw and handle keys until a key quits."""
         with self._screen.opened():
             while True:
                 self._collect()
@@ -234,7 +232,7 @@ class TopSession:
                     return
 
     def _press(self, key: str) -> bool:
-        """Do what a key says; True: leave."""
+        """Handle a key; return True to quit."""
         question = self._state.question
         match self._state.press(key):
             case "quit":
@@ -254,7 +252,7 @@ class TopSession:
         return False
 
     def _collect(self) -> None:
-        """Take what the pollers have found, and have them read what is shown."""
+        """Take the results of the pollers, and request data of the shown runs."""
         state = self._state
         runs: dict[str, RunSummary] = {}
         for poller, reader in zip(self._pollers, self._readers, strict=True):

@@ -1,7 +1,7 @@
-"""A terminal as a full screen: raw keys in, whole frames out, restored whatever happens.
+"""A terminal as a full screen: raw keys in, whole frames out, and restored in every case.
 
 rich prints the frames but reads no keys, and Textual, which does both, takes 0.16 s and 33 MiB to
-import where rich takes 0.05 s and 16 MiB; the few keys of `kmonitor top` are read here.
+import where rich takes 0.05 s and 16 MiB. So the few keys of `kmonitor top` are read here.
 """
 
 import codecs
@@ -22,10 +22,10 @@ _ENTER: Final = "\x1b[?1049h\x1b[?25l\x1b[2J"
 _LEAVE: Final = "\x1b[0m\x1b[?25h\x1b[?1049l"
 _BEGIN_FRAME: Final = "\x1b[?2026h"
 _END_FRAME: Final = "\x1b[?2026l"
-"""A terminal that knows them shows a frame at once; others pass over them."""
+"""Sequences by which a terminal shows a frame at once; other terminals ignore them."""
 
 _ESCAPE_S: Final = 0.05
-"""A lone Escape is one if nothing follows within this time, seconds; keys arrive in one piece."""
+"""Seconds without input after which Escape counts as a key; other keys arrive in one piece."""
 
 _LFLAG: Final = 3
 _CC: Final = 6
@@ -63,7 +63,7 @@ _CHARACTERS: Final = {
 
 
 def split_keys(text: str) -> list[str]:
-    """Keys of what a terminal sent: names as in the tables above, or the characters typed."""
+    """Keys in the input from a terminal: names from the tables above, or typed characters."""
     keys: list[str] = []
     while text:
         known = next((each for each in _SEQUENCES if text.startswith(each)), "")
@@ -79,7 +79,7 @@ def split_keys(text: str) -> list[str]:
 
 
 def _sequence_length(text: str) -> int:
-    """Length of a control sequence that means nothing here."""
+    """Length of an unknown control sequence."""
     ends = (at for at, letter in enumerate(text[2:], 3) if "@" <= letter <= "~")
     return next(ends, len(text))
 
@@ -97,7 +97,7 @@ class KeyboardScreen:
 
     @contextmanager
     def opened(self) -> Generator[None]:
-        """The other screen without a cursor; what was there comes back at the end."""
+        """Switch to the alternate screen without a cursor; restore the screen at the end."""
         resized = signal.signal(signal.SIGWINCH, self._on_resized)
         try:
             self._enter()
@@ -108,7 +108,7 @@ class KeyboardScreen:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines now."""
+        """Current columns and lines."""
         try:
             size = os.get_terminal_size(sys.stdout.fileno())
         except OSError:
@@ -116,7 +116,7 @@ class KeyboardScreen:
         return max(1, size.columns), max(1, size.lines)
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Show a frame; only lines that changed are sent."""
+        """Show a frame; only changed lines are sent."""
         parts = [
             f"\x1b[{number};1H\x1b[2K{line}"
             for number, line in enumerate(lines, 1)
@@ -129,12 +129,12 @@ class KeyboardScreen:
             self._write(_BEGIN_FRAME + "".join(parts) + "\x1b[0m" + _END_FRAME)
 
     def redraw(self) -> None:
-        """Send all lines with the next frame: another size, or another program wrote here."""
+        """Send all lines with the next frame, after a new size or another program's output."""
         self._before = []
         self._write("\x1b[2J")
 
     def wait(self, timeout_s: float) -> list[str] | None:
-        """Keys typed within a time, or until the pipe is woken; None: the terminal is gone."""
+        """Keys typed within a time, or until the pipe is woken; None: the terminal is closed."""
         ready, _, _ = select.select([self._input, self._pipe], [], [], timeout_s)
         self._pipe.clear()
         if self._input not in ready:
@@ -147,7 +147,7 @@ class KeyboardScreen:
         return split_keys(self._decoder.decode(data))
 
     def suspend(self) -> None:
-        """Stop this process as Ctrl+Z does; goes on when the shell says so."""
+        """Stop this process as Ctrl+Z does, until the shell continues it."""
         self._leave()
         os.kill(0, signal.SIGTSTP)  # the whole job, as the terminal itself would
         self._enter()

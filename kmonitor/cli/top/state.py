@@ -1,4 +1,4 @@
-"""State of `kmonitor top`: which runs are listed, what is selected, and what a key does."""
+"""State of `kmonitor top`: listed runs, selection, and the effects of keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ _MOST_POINTS: Final = 1200
 _PAGE: Final = 10
 
 Effect = Literal["", "quit", "interrupt", "suspend", "redraw", "send"]
-"""What a key has the caller do: nothing, leave, leave as Ctrl+C does, stop as a job, draw all
-again, send `question`."""
+"""Effect of a key for the caller: nothing, quit, quit as Ctrl+C does, stop as a job, redraw all,
+send `question`."""
 
 _ACTION_KEYS: Final[dict[str, CommandName]] = {
     "p": "pause",
@@ -48,13 +48,13 @@ KEYS_TEXT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """More of the selected run.
+    """Details of the selected run.
 
     Attributes:
         run: Run id.
-        verdicts: The newest of each metric.
+        verdicts: The newest verdict of each metric.
         actions: Lines on saves, collects, reloads and restarts, oldest first.
-        events: Lines on what happened, oldest first.
+        events: Lines on events, oldest first.
     """
 
     run: str
@@ -80,7 +80,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An action that waits for a yes."""
+    """An action that waits for confirmation."""
 
     run: RunSummary
     action: CommandName
@@ -88,21 +88,21 @@ class Question:
 
 @dataclass(slots=True)
 class TopState:
-    """Owned by the main thread.
+    """State of the screen; owned by the main thread.
 
     Attributes:
-        sort: Column of the order.
-        states: Only runs in these.
-        filter_text: Only runs whose name, host or model has it.
-        is_typing: The filter is being typed.
-        has_details: Details of the selected run are open.
-        has_help: The keys are listed.
+        sort: Column by which runs are sorted.
+        states: States of the listed runs.
+        filter_text: Text that name, host or model of listed runs must contain.
+        is_typing: True while the filter is being typed.
+        has_details: True if details of the selected run are open.
+        has_help: True if the keys are listed.
         selected: Id of the selected run; empty: the first one.
-        question: What waits for a yes.
-        note: In the last line, until a key is pressed.
-        troubles: Hosts that are not reached, with why.
-        hosts: Number of hubs that are followed.
-        details: Of runs whose details were read.
+        question: Action that waits for confirmation; None: none.
+        note: Text in the last line, until a key is pressed.
+        troubles: Hosts that are not reached, with the reasons.
+        hosts: Number of followed hubs.
+        details: Details by run, as far as they were read.
     """
 
     sort: RunSort = "started"
@@ -128,7 +128,7 @@ class TopState:
         return self._runs
 
     def apply_runs(self, runs: Sequence[RunSummary]) -> None:
-        """Take the runs of all hubs as they are now."""
+        """Take the current runs of all hubs."""
         self._runs = list(runs)
         known = {run.run for run in runs}
         for gone in [run for run in self._points if run not in known]:
@@ -138,7 +138,7 @@ class TopState:
                 self._add_points(run.run, [(run.duration_s, run.ram.value)])
 
     def apply_message(self, message: RunDetails | RamHistory | Note) -> None:
-        """Take what a polling thread found."""
+        """Take a result of a polling thread."""
         match message:
             case RunDetails():
                 self.details[message.run] = message
@@ -155,7 +155,7 @@ class TopState:
         del points[:-_MOST_POINTS]
 
     def ram_history(self, run: RunSummary, n: int) -> list[float]:
-        """RAM of the last ten minutes in `n` even steps; fewer where less is known."""
+        """RAM of the last ten minutes in `n` even steps, bytes; fewer where less is known."""
         points = self._points.get(run.run, [])
         if not points:
             return []
@@ -168,7 +168,7 @@ class TopState:
         return [by_step[at] for at in sorted(by_step)]
 
     def listed(self) -> list[RunSummary]:
-        """The runs that are shown, in order."""
+        """Listed runs, in order."""
         wanted = self.filter_text.casefold()
         return sorted_runs(
             (
@@ -181,12 +181,12 @@ class TopState:
         )
 
     def selected_run(self) -> RunSummary | None:
-        """The selected run, or the first; None: nothing is listed."""
+        """The selected run, or the first; None: no run is listed."""
         listed = self.listed()
         return next((run for run in listed if run.run == self.selected), next(iter(listed), None))
 
     def press(self, key: str) -> Effect:
-        """Do what a key means."""
+        """Handle a key."""
         if key in _ALWAYS:
             return _ALWAYS[key]
         if self.question is not None:

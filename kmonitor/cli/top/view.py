@@ -57,36 +57,36 @@ _DROPS: Final = (
 _BAR_CELLS: Final = 8
 _NARROW_BAR_CELLS: Final = 4
 _WIDE: Final = 120
-"""Columns from which on bars have their full length."""
+"""Columns from which bars have their full length."""
 
 _SPARKLINE_CELLS: Final = 16
 _LEAST_SPAN: Final = 0.02
-"""Part of RAM that a sparkline's height is at least: noise is no mountain range."""
+"""Least height of a sparkline as a fraction of RAM, so that noise stays flat."""
 
 _BAR_BLOCKS: Final = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589\u2588"
 _TONES: Final = {"ok": "green", "warn": "yellow", "crit": "red bold", "accent": "cyan"}
-"""Colours by name, which the terminal's own palette makes readable on its background."""
+"""Colours by name, which the terminal's own palette keeps readable on its background."""
 
 _MUCH: Final = 0.8
 _FULL: Final = 0.95
 _MOST_HISTORY: Final = 50
 _MOST_EVIDENCE: Final = 5
-"""Lines of a metric that grows."""
+"""Most lines of evidence for a growing metric."""
 
 
 class TopView:
-    """Draws; for one thread."""
+    """Draws the frames; for one thread."""
 
     def __init__(self) -> None:
         # It finds out by itself what the terminal and NO_COLOR allow.
         self._console = Console(highlight=False)
 
     def frame(self, state: TopState, size: tuple[int, int]) -> list[str]:
-        """Exactly as many lines as the terminal has, none of them wider.
+        """Return exactly as many lines as the terminal has, none of them wider.
 
         Args:
-            state: What is shown.
-            size: Columns and lines.
+            state: State to show.
+            size: Columns and lines of the terminal.
         """
         width, height = size
         foot = _foot(state, width)
@@ -227,7 +227,7 @@ def _share(run: RunSummary, metric: LimitMetric) -> float | None:
 
 
 def _bar(share: float | None, n_cells: int = _BAR_CELLS) -> str:
-    """A bar and its percentage; empty where nothing bounds the metric."""
+    """A bar and its percentage; empty for a metric without bound."""
     if share is None:
         return ""
     eighths = round(min(max(share, 0.0), 1.0) * n_cells * 8)
@@ -243,7 +243,7 @@ def _share_style(share: float | None) -> str:
 
 
 def _rate(details_known: RunDetails | None) -> str:
-    """How fast the metric grows that grows worst: "+8.02 MiB / epoch"."""
+    """Growth rate of the metric with the worst verdict: "+8.02 MiB / epoch"."""
     verdicts = details_known.verdicts if details_known is not None else ()
     for state in ("suspected", "growing", "rising"):
         for verdict in verdicts:
@@ -295,7 +295,7 @@ def _progress(run: RunSummary) -> str:
 def _metric_lines(
     run: RunSummary, metric: LimitMetric, verdicts: Sequence[Verdict], width: int
 ) -> list[Text]:
-    """Value, bar and verdict of a metric; with its evidence where it grows."""
+    """Value, bar and verdict of a metric, with the evidence if it grows."""
     verdict = next((each for each in verdicts if each.metric == metric), None)
     title = metric_title(run, metric).partition(" (")[0]
     texts: list[str] = []

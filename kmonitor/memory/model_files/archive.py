@@ -1,4 +1,4 @@
-"""Texts of `.keras` and `.json` files, read in bounded memory, and whether they would run code."""
+"""Texts of `.keras` and `.json` files, read in bounded memory, and their check for code."""
 
 import json
 import re
@@ -19,13 +19,13 @@ WEIGHTS: Final = "model.weights.h5"
 _MIB: Final = 1024**2
 
 _LARGEST_TEXT_MIB: Final = 32
-"""A configuration of a thousand layers takes about 2 MiB; more than this is no model."""
+"""Largest accepted text, MiB; a configuration of a thousand layers takes about 2 MiB."""
 
 _MOST_MEMBERS: Final = 10_000
 
 MOST_LAYERS: Final = 10_000
-"""The largest models of Keras have about a thousand; a framework takes minutes for ten times as
-many."""
+"""Most accepted layers; the largest Keras models have about a thousand, and a framework takes
+minutes for ten times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class KerasArchive:
     """Texts of a `.keras` file.
 
     Attributes:
-        config: The model's, as it was written.
+        config: Configuration of the model, as written.
         metadata: Versions and date.
-        members: Name to its size in the file, bytes.
+        members: Size in the file by name of the member, bytes.
     """
 
     config: dict[str, Any]
@@ -44,10 +44,10 @@ class KerasArchive:
 
 
 def read_archive(path: Path) -> KerasArchive:
-    """The texts of a `.keras` file.
+    """Read the texts of a `.keras` file.
 
     Raises:
-        UserError: It is damaged, no zip file, or no model.
+        UserError: The file is damaged, no zip file, or no model.
     """
     size_of(path)
     try:
@@ -68,10 +68,10 @@ def read_archive(path: Path) -> KerasArchive:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file, such as `model.to_json()` gives.
+    """Read the object in a JSON file, such as from `model.to_json()`.
 
     Raises:
-        UserError: It is damaged, too large, or no such object.
+        UserError: The file is damaged, too large, or no such object.
     """
     size_of(path)
     try:
@@ -88,10 +88,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def size_of(path: Path) -> int:
-    """The size of a model file, bytes.
+    """Return the size of a model file, bytes.
 
     Raises:
-        UserError: It is not there, or no regular file: reading a pipe or a device may never end.
+        UserError: The file does not exist, or is no regular file: reading a pipe or a device may
+            never end.
     """
     try:
         status = path.stat()
@@ -106,19 +107,19 @@ def size_of(path: Path) -> int:
 
 
 def damaged(path: Path, why: str) -> UserError:
-    """The error for a file that is not whole, or not what it should be."""
+    """Error for a file that is incomplete, or not of the expected kind."""
     return UserError(f"{path} cannot be read as a model: {why}.")
 
 
 def check_layer_count(path: Path, config: Any) -> None:
-    """Refuse a model with more layers than anything here could work through in time.
+    """Refuse a model with more layers than can be processed in reasonable time.
 
     Args:
         path: The file, for the error.
-        config: The model's, as JSON gave it.
+        config: Configuration of the model, decoded from JSON.
 
     Raises:
-        UserError: It has more, those of nested models counted.
+        UserError: The model, including nested models, has more than `MOST_LAYERS` layers.
     """
     count = 0
     waiting: list[Any] = [config]
@@ -136,10 +137,10 @@ def check_layer_count(path: Path, config: Any) -> None:
 
 
 def json_object(text: str | bytes, what: str) -> dict[str, Any]:
-    """A JSON text that must be an object.
+    """Decode a JSON text that must be an object.
 
     Raises:
-        ValueError: It is none; `what` is named.
+        ValueError: The text is no object; the message names `what`.
     """
     try:
         found = json.loads(text)
@@ -160,7 +161,10 @@ def _json_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
 
 
 def _bounded(path: Path, file: IO[bytes], what: str) -> bytes:
-    """All of a text; the size in the zip directory or the status may be wrong."""
+    """Read a whole text within a bound.
+
+    The size in the zip directory or the status may be wrong.
+    """
     text = file.read(_LARGEST_TEXT_MIB * _MIB + 1)
     if len(text) > _LARGEST_TEXT_MIB * _MIB:
         raise damaged(path, f"{what} is too large (more than {_LARGEST_TEXT_MIB} MiB)")
@@ -172,7 +176,7 @@ def _value(node: Any, name: str) -> Any:
 
 
 HOLDS_CODE: Final = ", which holds or loads code"
-"""Ending of the text of a part with code in it; other parts are classes to be found elsewhere."""
+"""Ending of the text of a part that contains code; other parts are classes defined elsewhere."""
 
 _RUNS_CODE: Final = frozenset({
     "Lambda", "__lambda__", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper",
@@ -197,10 +201,12 @@ _DEEPEST: Final = 200
 
 
 def untrusted_items(config: Any) -> list[str]:
-    """Parts of a configuration that are not Keras' own or could run code, as text, each once.
+    """Return parts of a configuration that are not Keras' own or could run code, as text.
+
+    Each part is listed once.
 
     Args:
-        config: As JSON gave it.
+        config: Configuration, decoded from JSON.
     """
     return list(dict.fromkeys(_iterate_untrusted(config, 0)))
 

@@ -1,7 +1,7 @@
 """Models described or traced by child processes, and the model that a command line names.
 
-`model_source_of` reads a configuration and checks it before anything is made; `describe` and
-`trace_model` let a process of its own make the model, which may run the user's code.
+`model_source_of` reads a configuration and checks it before anything is built; `describe` and
+`trace_model` build the model in a separate process, which may run the user's code.
 """
 
 import importlib.util
@@ -38,15 +38,15 @@ from kmonitor_agent.wire.messages.step_program import StepProgram
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """Where a model is made from; the fields are those of `kmonitor_agent.describing`.
+    """Source of a model; the fields are those of `kmonitor_agent.describing`.
 
     Attributes:
-        config: JSON whose classes were checked; empty for a script.
-        compile_config: JSON; empty if the model is not compiled.
+        config: Configuration as JSON, with checked classes; empty for a script.
+        compile_config: Compile settings as JSON; empty if the model is not compiled.
         script: Path of a Python file.
-        function: Its function that returns a model.
-        module: A Python file with custom classes.
-        is_trusted: Whether code in the configuration may run.
+        function: Function in the script that returns a model.
+        module: Path of a Python file with custom classes.
+        is_trusted: True if code in the configuration may run.
     """
 
     config: str = ""
@@ -67,13 +67,13 @@ def model_source_of(
     custom: Path | None = None,
     allow_code: bool = False,
 ) -> ModelSource:
-    """Source of the model that a target names; its classes are checked before anything is made.
+    """Return the source of the named model; classes are checked before anything is built.
 
     Args:
         target: A file, or `script.py:function`.
-        config: A JSON file with the model's architecture, for files that have weights alone.
+        config: A JSON file with the model's architecture, for files that contain only weights.
         custom: A Python file with custom classes, which will be run.
-        allow_code: Whether code that is in the file may run.
+        allow_code: True if code in the file may run.
 
     Raises:
         UserError: There is no such file, it is damaged, or it would run code.
@@ -97,12 +97,12 @@ def model_source_of(
 
 
 def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
-    """Configuration of the model, how it is compiled (may be empty), and the file of both.
+    """Configuration of the model, compile settings (may be empty), and the file of both.
 
-    How an old `.h5` file was compiled has another form, with an `optimizer_config`.
+    Compile settings of an old `.h5` file have another form, with an `optimizer_config`.
 
     Raises:
-        UserError: The file is damaged, of another kind, or has weights alone and `config` is None.
+        UserError: The file is damaged, of another kind, or has only weights and `config` is None.
     """
     if path.suffix == ".json":
         return *_split(read_json(path)), path
@@ -166,11 +166,11 @@ def _require_trust(path: Path, configs: list[dict[str, Any]], custom: Path | Non
 
 
 class DescriptionCancelled(Exception):
-    """The caller wants no answer any more."""
+    """The caller has cancelled the request."""
 
 
 def never_cancelled() -> bool:
-    """For callers that wait to the end."""
+    """`is_cancelled` for callers that wait to the end: always False."""
     return False
 
 
@@ -189,15 +189,16 @@ def describe(
     *,
     sequence: int = 0,
 ) -> list[ModelLayout]:
-    """Make the model in a process of its own and have it described.
+    """Build the model in a separate process and return descriptions.
 
     Args:
+        source: Source of the model.
         shapes: For each description a shape for every input, without the batch; empty: the
             model's own.
         sequence: Length for open axes; 0: they stay open.
 
     Raises:
-        UserError: It cannot be made there, or does not take such inputs.
+        UserError: The model cannot be built there, or does not take such inputs.
     """
     request = {
         "source": source,
@@ -212,19 +213,20 @@ def describe_scaled(
     scales: Sequence[float],
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> list[tuple[float, ModelLayout]]:
-    """The model as it is, at scale 1, and with larger and smaller inputs.
+    """Describe the unchanged model, at scale 1, and the model with larger and smaller inputs.
 
     Args:
-        scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
+        source: Source of the model.
+        scales: Factors of lengths: sides of pictures, steps of sequences. For a length that the
             model leaves open, multiples of a usual one.
-        is_cancelled: Called now and then.
+        is_cancelled: Called now and then; True cancels the request.
 
     Returns:
-        Scale 1 first, then those that the model takes.
+        Scales with layouts: scale 1 first, then those that the model accepts.
 
     Raises:
-        UserError: It cannot be made there.
-        DescriptionCancelled: By the caller.
+        UserError: The model cannot be built there.
+        DescriptionCancelled: The caller cancelled the request.
     """
     own: list[Sequence[int]] = []
     request = {"source": source, "shapes": [own], "scales": scales}
@@ -243,12 +245,12 @@ def _layout_reply(
 
 @dataclass(frozen=True, slots=True)
 class TracedModel:
-    """A model and its step.
+    """A model and its traced step.
 
     Attributes:
-        layout: Of the model as it is.
-        program: Of its training step; None where it could not be traced.
-        untraced: Why not, in words; empty if it was.
+        layout: Layout of the unchanged model.
+        program: Program of the training step; None if the step could not be traced.
+        untraced: Reason why the step was not traced, as text; empty if it was.
     """
 
     layout: ModelLayout
@@ -257,7 +259,7 @@ class TracedModel:
 
 
 def has_tensorflow() -> bool:
-    """True if steps can be traced here: TensorFlow is installed, and Keras not set to another.
+    """True if steps can be traced here: TensorFlow is installed, and is Keras' backend.
 
     Nothing is imported.
     """
@@ -284,18 +286,19 @@ def trace_model(
     precision: str = "",
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> TracedModel:
-    """Make the model in a process of its own, and have it described and its step traced.
+    """Build the model in a separate process, describe it, and trace its step.
 
     Args:
-        shape: For every input, without the batch; empty: the model's own.
+        source: Source of the model.
+        shape: Shape for every input, without the batch; empty: the model's own.
         sequence: Length for open axes; 0: they stay open.
-        optimizer: Another than the model's; None: its own.
-        precision: Another dtype policy; empty: its own.
-        is_cancelled: Called several times a second; once it is true, the process is ended.
+        optimizer: Optimizer to use; None: the model's own.
+        precision: Dtype policy to use; empty: the model's own.
+        is_cancelled: Called several times a second; True ends the process.
 
     Raises:
-        UserError: It cannot be made there, or does not take such inputs.
-        DescriptionCancelled: By the caller.
+        UserError: The model cannot be built there, or does not take such inputs.
+        DescriptionCancelled: The caller cancelled the request.
     """
     request = {
         "source": source,
@@ -312,7 +315,7 @@ def trace_model(
 
 _PATIENCE_S: Final = 600.0
 _POLL_S: Final = 0.2
-"""Pause between two checks whether the answer is still wanted."""
+"""Pause between two calls of `is_cancelled`, seconds."""
 
 _Answer = TypeVar("_Answer")
 
@@ -324,17 +327,18 @@ def answer_of(
     doing: str,
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> _Answer:
-    """Answer of a process of its own, which may run the user's code.
+    """Return the reply of a separate process, which may run the user's code.
 
     Args:
-        code: Python that it runs; it reads JSON from its standard input and writes JSON.
-        request: Its input, to be encoded.
-        doing: What it does, for the error: "creates the model".
-        is_cancelled: Called several times a second; once it is true, the process is ended.
+        code: Python code of the process, which reads JSON from standard input and writes JSON.
+        request: Input of the process, to be encoded.
+        kind: Type of the reply.
+        doing: Activity of the process, for the error: "creates the model".
+        is_cancelled: Called several times a second; True ends the process.
 
     Raises:
-        UserError: It ended without an answer, or took too long.
-        DescriptionCancelled: By the caller.
+        UserError: The process ended without a reply, or took too long.
+        DescriptionCancelled: The caller cancelled the request.
     """
     with (
         # A pipe could not be filled in parts: what waits for the answer is called again and again.
@@ -359,7 +363,7 @@ def answer_of(
 
 
 def child_environment() -> dict[str, str]:
-    """That of a process that makes models: no device is wanted, which a training may fill."""
+    """Environment of a process that builds models, without GPUs, which a training may fill."""
     overrides = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     paths = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     return {**os.environ, **overrides, "PYTHONPATH": paths}
@@ -402,7 +406,7 @@ Source: absl's and TensorFlow's own prefixes, read off TensorFlow 2.21.
 
 
 def _end(status: int, stderr_output: bytes) -> str:
-    """How a process ended, and its last line that is no mere note of a framework."""
+    """Text on the end of a process, with its last line that is no mere note of a framework."""
     how = f"with exit status {status}"
     if status < 0:
         try:
@@ -418,7 +422,7 @@ def _end(status: int, stderr_output: bytes) -> str:
 
 
 _NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not define ")
-"""A class was not found. Source: messages of Keras 3.15, and ours."""
+"""Messages for a missing class. Source: Keras 3.15, and kmonitor's own."""
 
 
 def remedy(error: str) -> str:

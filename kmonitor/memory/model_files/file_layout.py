@@ -1,4 +1,4 @@
-"""Layout of a `.keras` file's model, read from the file alone: no framework, no code of it runs.
+"""Layout of the model in a `.keras` file, read without a framework and without running its code.
 
 `_Layout` joins the configuration with the arrays in the HDF5 file; `read_graph` lists the calls
 between layers in the order in which Keras makes them.
@@ -31,11 +31,11 @@ MODELS: Final = ("Functional", "Sequential", "Model")
 
 
 def layout_of_file(path: Path) -> ModelLayout:
-    """A model's layers and variables, with the shapes that its tensors would have.
+    """Return a model's layers and variables, with the shapes of its tensors.
 
     Raises:
-        UserError: It is damaged or no `.keras` file.
-        CannotTell: It has parts whose meaning only a framework knows.
+        UserError: The file is damaged or no `.keras` file.
+        CannotTell: The model has parts whose meaning only a framework knows.
     """
     archive = read_archive(path)
     if WEIGHTS not in archive.members:
@@ -51,10 +51,10 @@ class Called:
     """One use of a layer.
 
     Attributes:
-        path: The layer's, with those of the models that it is nested in.
+        path: Path of the layer, after those of the enclosing models.
         config: The layer's object in the file.
-        inputs: Tensors read, as indices into the graph's list.
-        outputs: Tensors made.
+        inputs: Input tensors, as indices into the graph's list.
+        outputs: Output tensors, as such indices.
     """
 
     path: str
@@ -68,10 +68,10 @@ class FileGraph:
     """Calls of a model's layers.
 
     Attributes:
-        tensors: Those between layers.
-        calls: In the order of computing.
-        inputs: Tensors that come in.
-        outputs: Tensors that go out.
+        tensors: Tensors between layers.
+        calls: Calls in the order of computing.
+        inputs: Input tensors of the model.
+        outputs: Output tensors of the model.
     """
 
     tensors: list[TensorLayout] = field(default_factory=list[TensorLayout])
@@ -80,7 +80,7 @@ class FileGraph:
     outputs: tuple[int, ...] = ()
 
     def add(self, shape: Shape, dtype: str) -> int:
-        """Add a tensor; its index."""
+        """Add a tensor; return its index."""
         self.tensors.append(TensorLayout(tuple(shape), dtype))
         return len(self.tensors) - 1
 
@@ -90,7 +90,7 @@ _GENERATOR: Final = re.compile(r"(^|/)\w*generator(_\d+)?/vars/\d+$")
 _STATISTICS: Final = re.compile(r"(^|/)batch_normalization(_\d+)?$")
 _NEVER_TRAINED: Final = ("Normalization", "SpectralNormalization")
 _ALIASES: Final = {"GroupQueryAttention": "GroupedQueryAttention"}
-"""Names under which Keras saves a class that has another name."""
+"""Names under which Keras saves a class with another name."""
 
 _WRAPPED: Final = ("layer", "cell")
 _PUNISHES: Final = "_regularizer"
@@ -174,7 +174,7 @@ class _Layout:
                 self._read_layer(layer, f"{path}{name}", inner, is_trained=is_trained)
 
     def _groups_in(self, prefix: str) -> dict[str, str]:
-        """Names of the layers whose groups are right below, and the groups."""
+        """Groups of the layers directly below, by name of the layer."""
         found: dict[str, str] = {}
         for key, name in self._contents.attributes.items():
             group_path, _, attribute = key.partition("@")
@@ -290,9 +290,9 @@ def _layer(path: str, layer: Config, variables: tuple[int, ...]) -> LayerLayout:
 
 
 def _settings(config: Config) -> dict[str, ConfigValue]:
-    """Plain settings, and whether there are regularizers.
+    """Plain settings, and flags for regularizers.
 
-    Those of a wrapped layer go in between, under their own names.
+    Settings of a wrapped layer are added under their own names.
     """
     found = _plain(config)
     found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
@@ -338,14 +338,14 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def read_graph(model: Config, weights: Mapping[str, Sequence[Shape]]) -> FileGraph:
-    """A model's calls.
+    """Return a model's calls.
 
     Args:
-        model: Its object in the file.
-        weights: Shapes of each layer's variables, by its path.
+        model: The model's object in the file.
+        weights: Shapes of each layer's variables, by path.
 
     Raises:
-        CannotTell: It is of a kind, or has a layer at its end, that is not known here.
+        CannotTell: The kind of the model, or of a layer at its end, is not known here.
     """
     graph = FileGraph()
     walker = _Walker(graph, weights)
@@ -383,7 +383,7 @@ class _Walker:
         return [_input(by_name[name]) for name, _, _ in _references(config["input_layers"])]
 
     def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
-        """Add a model's calls; indices of its outputs."""
+        """Add a model's calls; return indices of its outputs."""
         if depth > _DEEPEST:
             raise CannotTell("endlessly nested models")
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
@@ -474,7 +474,7 @@ class _Walker:
         return outputs
 
     def _opens(self, read: list[int], known: Iterable[TensorLayout]) -> bool:
-        """True if the file leaves lengths open although all inputs have theirs."""
+        """True if the file leaves lengths open although those of all inputs are known."""
         shapes = [self._graph.tensors[each].shape for each in read]
         return not any(None in each[1:] for each in shapes) and any(
             None in each.shape[1:] for each in known
@@ -517,7 +517,7 @@ def _input(layer: Config) -> tuple[Shape, str]:
 
 
 def _built_with(layer: Config) -> Shape | None:
-    """The shape that a layer was built for."""
+    """Shape that a layer was built for; None if unknown."""
     input_shape: Any = cast("dict[str, Any]", layer.get("build_config") or {}).get("input_shape")
     if not isinstance(input_shape, list) or not input_shape:
         return None
@@ -527,7 +527,7 @@ def _built_with(layer: Config) -> Shape | None:
 
 
 def _references(node: Any) -> Iterator[tuple[str, int, int]]:
-    """Tensors by the layer's name, its call and the output, out of lists and mappings of them."""
+    """Layer name, call and output of each tensor in nested lists and mappings."""
     if isinstance(node, dict):
         for each in cast("dict[str, Any]", node).values():
             yield from _references(each)
@@ -566,7 +566,7 @@ def _ordered(
     nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]],
     outputs: Sequence[tuple[str, int, int]],
 ) -> list[_Node]:
-    """Calls as Keras orders them: by how many follow, then as they are met from the outputs."""
+    """Calls in Keras' order: by number of followers, then by discovery from the outputs."""
     met = _depth_first_order(nodes, [(name, n) for name, n, _ in outputs])
     depths: dict[_Node, int] = {}
     of_layer: dict[str, int] = {}
@@ -583,7 +583,7 @@ def _ordered(
 def _depth_first_order(
     nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]], ends: Sequence[_Node]
 ) -> list[_Node]:
-    """Every call behind those that it reads from."""
+    """All calls, each after those that it reads from."""
     finished: dict[_Node, None] = {}
     started: set[_Node] = set()
     waiting = [(node, False) for node in reversed(ends)]

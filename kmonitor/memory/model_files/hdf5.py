@@ -21,10 +21,10 @@ class Dataset(msgspec.Struct, frozen=True):
     """One array in the file.
 
     Attributes:
-        path: Where it is.
-        shape: Lengths of its axes.
-        dtype: Of its values.
-        stored_bytes: What it takes in the file.
+        path: Path in the file.
+        shape: Lengths of the axes.
+        dtype: Dtype of the values.
+        stored_bytes: Size in the file.
     """
 
     path: str
@@ -34,12 +34,12 @@ class Dataset(msgspec.Struct, frozen=True):
 
 
 class Hdf5Contents(msgspec.Struct, frozen=True):
-    """Contents of a file.
+    """Contents of an HDF5 file.
 
     Attributes:
-        datasets: Each array, in the file's order.
+        datasets: Arrays, in the file's order.
         attributes: Texts of the file itself, and of groups as "path@name".
-        error: Why it could not be read; empty if it could.
+        error: Reason why the file could not be read; empty if it could.
     """
 
     datasets: list[Dataset] = []
@@ -48,14 +48,14 @@ class Hdf5Contents(msgspec.Struct, frozen=True):
 
 
 def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
-    """Names, shapes and texts of an HDF5 file; no array is read.
+    """Read names, shapes and texts of an HDF5 file; no array is read.
 
     Args:
-        path: The file, or the zip file that it is in.
-        member: Its name in the zip file; empty if `path` is it.
+        path: The file, or the zip file that contains it.
+        member: Name of the file in the zip file; empty if `path` is the file.
 
     Raises:
-        UserError: It is damaged, no HDF5 file, or reading it ended the process that tried.
+        UserError: The file is damaged, no HDF5 file, or crashed the process that read it.
     """
     size_of(path)
     request = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Child process that opens an HDF5 file: it may crash or take too much memory, its parent not."""
+"""Child process that opens an HDF5 file; it may crash or run out of memory without harm."""
 
 import sys
 import zipfile
@@ -19,10 +19,10 @@ _MOST_THINGS: Final = 1_000_000
 
 
 def main(request: dict[str, Any]) -> None:
-    """Write what is in a file to standard output, as JSON.
+    """Write the contents of a file to standard output, as JSON.
 
     Args:
-        request: "path" and "member".
+        request: The fields "path" and "member".
     """
     _bound_memory()
     sys.stdout.buffer.write(
@@ -85,7 +85,7 @@ def _read(file: IO[bytes]) -> Hdf5Contents:
 
 
 def _texts(path: str, found: Any) -> dict[str, str]:
-    """Attributes that are one text each."""
+    """Attributes whose value is a single text."""
     texts: dict[str, str] = {}
     for name in found.attrs:
         value = found.attrs[name]

@@ -1,4 +1,4 @@
-"""Contents of a model file, and how the model was compiled, read without a framework."""
+"""Contents of a model file, and its compile settings, read without a framework."""
 
 import json
 import math
@@ -42,7 +42,7 @@ _PARTS: Final = {
     "GroupQueryAttention": "EinsumDense",
     "GroupedQueryAttention": "EinsumDense",
 }
-"""Classes of the layers that a layer makes itself, which no configuration names.
+"""Classes of the layers that a layer creates itself, which no configuration names.
 
 Source: Keras 3.15's own layers.
 """
@@ -52,12 +52,11 @@ class StoredLayer(msgspec.Struct, frozen=True):
     """One layer's arrays in the file.
 
     Attributes:
-        path: Name, with those of the models that it is nested in; in files that keep no names
-            the place.
-        kind: Class name; empty where the file does not say it.
-        parameters: Number of values; those that are in the file twice count once.
-        stored_bytes: What they take in the file, each time that they are there.
-        shapes: Of its arrays.
+        path: Name, after those of the enclosing models; the position in files without names.
+        kind: Class name; empty if the file does not contain it.
+        parameters: Number of values; those stored twice count once.
+        stored_bytes: Size of the values in the file, including repetitions.
+        shapes: Shapes of the arrays.
     """
 
     path: str
@@ -68,14 +67,14 @@ class StoredLayer(msgspec.Struct, frozen=True):
 
 
 class CompileSettings(msgspec.Struct, frozen=True):
-    """How the model was compiled.
+    """Compile settings of the model.
 
     Attributes:
         optimizer: Class name; empty if the file has none.
-        settings: The optimizer's.
-        loss: As text; empty if there is none.
-        metrics: Names.
-        jit_compile: None if the file does not say it.
+        settings: Settings of the optimizer.
+        loss: Loss as text; empty if there is none.
+        metrics: Names of the metrics.
+        jit_compile: Compilation by XLA; None if the file does not contain it.
     """
 
     optimizer: str = ""
@@ -90,22 +89,23 @@ class ModelFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The file.
-        form: "keras", "h5", "weights", or "json" for an architecture alone.
-        file_bytes: Its size.
-        model: Name of the model; empty where the file has weights alone.
-        kind: Its class.
-        keras_version: That wrote it; empty if unknown.
-        backend: Likewise.
-        saved: When, as the file says it; empty if it does not.
-        precision: Dtype policies of its layers, each once; "int8_from_float32" for weights that
-            were quantized.
-        compile_settings: None if it was saved uncompiled, or the file has weights alone.
-        layers: Those with arrays.
+        form: "keras", "h5", "weights", or "json" for only an architecture.
+        file_bytes: Size of the file.
+        model: Name of the model; empty if the file has only weights.
+        kind: Class of the model.
+        keras_version: Version of Keras that wrote the file; empty if unknown.
+        backend: Backend that wrote the file; empty if unknown.
+        saved: Date in the file; empty if there is none.
+        precision: Dtype policies of the layers, each once; "int8_from_float32" for quantized
+            weights.
+        compile_settings: Compile settings; None if the model was saved uncompiled, or the file has
+            only weights.
+        layers: Layers with arrays.
         parameters: Number of weights.
-        weight_bytes: What they take in the file.
+        weight_bytes: Size of the weights in the file.
         slots: Number of the optimizer's arrays.
-        slot_bytes: What they take in the file.
-        own_parts: Custom classes and code in it, as text; making the model needs them.
+        slot_bytes: Size of these arrays in the file.
+        own_parts: Custom classes and code in the file, as text; building the model needs them.
     """
 
     path: str
@@ -127,7 +127,7 @@ class ModelFile(msgspec.Struct, frozen=True):
 
 
 def inspect_file(path: Path) -> ModelFile:
-    """Contents of a `.keras`, `.h5`, `.weights.h5` or `.json` file; reads no array, makes nothing.
+    """Inspect a `.keras`, `.h5`, `.weights.h5` or `.json` file without reading any array.
 
     Raises:
         UserError: There is no such file, or it is damaged or of another kind.
@@ -198,7 +198,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
 
 
 def _with_contents(file: ModelFile, config: dict[str, Any], contents: Hdf5Contents) -> ModelFile:
-    """The same with what the configuration and the arrays say."""
+    """Copy with the data from the configuration and the arrays."""
     kinds = dict(_kinds(config))
     slots = [each for each in contents.datasets if _top(each.path) in _OPTIMIZER]
     layers = _stored_layers(contents, kinds)
@@ -245,7 +245,7 @@ def _kind(path: str, kinds: Mapping[str, str]) -> str:
 
 
 def _without_duplicates(kind: str, arrays: list[Dataset]) -> list[Dataset]:
-    """Without those of the wrapped layer, which this one class stores as its own once more."""
+    """Arrays without those of the wrapped layer, which `SpectralNormalization` stores twice."""
     return arrays[-1:] if kind == "SpectralNormalization" else arrays
 
 
@@ -254,7 +254,7 @@ def _top(path: str) -> str:
 
 
 def _layer_of(path: str) -> str:
-    """The group of a layer that an array belongs to."""
+    """Group of the layer that an array belongs to."""
     if _top(path) == _LEGACY_WEIGHTS:
         return path.split("/")[1]
     before, parted, _ = path.rpartition("/vars/")
@@ -262,7 +262,7 @@ def _layer_of(path: str) -> str:
 
 
 def _named(group_path: str, attributes: Mapping[str, str]) -> str:
-    """A layer's own name, behind those that it is in; its place where the file keeps no names."""
+    """Name of a layer, after those of enclosing ones; the position in files without names."""
     names: list[str] = []
     parts = group_path.split("/")
     for n in range(1, len(parts) + 1):
@@ -273,7 +273,7 @@ def _named(group_path: str, attributes: Mapping[str, str]) -> str:
 
 
 def _kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and class of each layer in a configuration, those in models, wrappers and cells too."""
+    """Name and class of each layer in a configuration, also in models, wrappers and cells."""
     for layer in _layers_in(config):
         yield _text(_mapping(layer.get("config")).get("name")), _text(layer.get("class_name"))
 
@@ -285,7 +285,7 @@ def _policies(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _layers_in(config: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Each layer below, in order; not those nested deeper than any model's."""
+    """Each layer below, in order, up to the depth limit."""
     if depth > _DEEPEST:
         return
     for name, value in _mapping(config.get("config")).items():
@@ -297,7 +297,7 @@ def _layers_in(config: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[st
 
 
 def policy_name(dtype: Any) -> str:
-    """The name of a layer's dtype policy, as a configuration has it; empty if there is none."""
+    """Name of a layer's dtype policy from a configuration; empty if there is none."""
     if isinstance(dtype, str):
         return dtype
     settings = _mapping(_mapping(dtype).get("config"))
@@ -354,7 +354,7 @@ def _text(value: Any) -> str:
 
 
 def chosen_backend() -> str:
-    """The backend that Keras would use here: as the environment or the user's file says it."""
+    """Backend that Keras would use here, from the environment or the user's file."""
     if found := os.environ.get("KERAS_BACKEND"):
         return found
     home = os.environ.get("KERAS_HOME") or expand_user("~/.keras")

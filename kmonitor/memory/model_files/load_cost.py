@@ -1,4 +1,4 @@
-"""Cost of loading a model, each way measured in processes of its own, and a recommendation."""
+"""Cost of loading a model, with separate processes for each method, and a recommendation."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +17,8 @@ Optimizer = Literal["whole", "without state", "lost"]
 _CHILD: Final = "from kmonitor_agent.describing.load_child import main; main()"
 
 REPEATS: Final = 5
-"""Processes for each way: one and the same load keeps up to 9% more or less from one to the next,
-medians of five differ by some 2%. Source: measured on a ResNet50 with Keras 3.15."""
+"""Processes per method: memory of equal loads differs by up to 9%, medians of five by some 2%.
+Source: measured on a ResNet50 with Keras 3.15."""
 
 _CHUNK_BYTES: Final = 2**20
 
@@ -29,21 +29,21 @@ LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "recompiled": "architecture, compiled, then load_weights",
     "built": "architecture only, no weights",
 }
-"""Ways to load a model, as text."""
+"""Methods to load a model, as text."""
 
 
 class LoadCost(msgspec.Struct, frozen=True):
-    """Cost of one way, over all its processes.
+    """Cost of one method, over all its processes.
 
     Attributes:
         loading_method: See `LOADING_METHODS`.
-        peak_bytes: Highest resident set, above that with the framework imported; the median.
-        resident_bytes: What stays of it; the median.
-        seconds: Of the load alone; the least: what else runs only ever adds to it.
-        optimizer: "whole": its state is back; "without state": it is there as if new; "lost".
-        can_train_on: Whether training can go on exactly where weights and optimizer were.
-        repeats: Processes.
-        error: Why this way does not work; empty if it does.
+        peak_bytes: Median of the highest resident set beyond that of the imported framework.
+        resident_bytes: Median of the memory that stays after the load.
+        seconds: Least duration of the load alone, as other load can only add to it.
+        optimizer: "whole": with its state; "without state": as if new; "lost".
+        can_train_on: True if training can continue exactly with these weights and this optimizer.
+        repeats: Number of processes.
+        error: Reason why this method does not work; empty if it does.
     """
 
     loading_method: LoadingMethod
@@ -57,11 +57,11 @@ class LoadCost(msgspec.Struct, frozen=True):
 
 
 class Recommendation(msgspec.Struct, frozen=True):
-    """Which way takes the least.
+    """Methods with the least memory.
 
     Attributes:
-        predict: To predict only; None if none works.
-        train: To train on exactly; None if none can.
+        predict: Method for predictions only; None if none works.
+        train: Method for continuing the training exactly; None if none can.
     """
 
     predict: LoadingMethod | None
@@ -77,11 +77,11 @@ class _LoadReply(msgspec.Struct, frozen=True):
 
 
 def loading_methods(path: Path, *, has_architecture: bool) -> tuple[LoadingMethod, ...]:
-    """The ways in which a file can be loaded.
+    """Return the methods by which a file can be loaded.
 
     Args:
         path: A `.keras` or `.h5` file.
-        has_architecture: Whether the file itself says what the model is made of.
+        has_architecture: True if the file contains the model's architecture.
     """
     if path.suffix == ".keras" or has_architecture:
         return ("compiled", "uncompiled", "weights", "recompiled", "built")
@@ -89,10 +89,10 @@ def loading_methods(path: Path, *, has_architecture: bool) -> tuple[LoadingMetho
 
 
 def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
-    """The same, by the contents of the file, which is read before a process is started.
+    """Return the methods for a file from its contents, read before a process is started.
 
     Raises:
-        UserError: It is damaged, of another kind, or has no weights.
+        UserError: The file is damaged, of another kind, or has no weights.
     """
     found = inspect_file(path)
     if found.form == "json":
@@ -112,17 +112,19 @@ def measure(
     on_progress: Callable[[int, int], None] | None = None,
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> list[LoadCost]:
-    """Load a file in each way, in turn, each time in a new process.
+    """Load a file by each method in turn, each time in a new process.
 
     Args:
-        source: Of its architecture, whose classes were checked.
-        repeats: Processes for each way, at least 1.
-        on_progress: Called with how many are done, and of how many.
-        is_cancelled: Called several times a second.
+        path: The file.
+        source: Source of the architecture, with checked classes.
+        methods: Methods to measure.
+        repeats: Processes per method, at least 1.
+        on_progress: Called with the number of finished and of all processes.
+        is_cancelled: Called several times a second; True cancels the measurement.
 
     Raises:
-        UserError: No way works.
-        DescriptionCancelled: By the caller.
+        UserError: No method works.
+        DescriptionCancelled: The caller cancelled the measurement.
     """
     _warm(path)
     found: dict[LoadingMethod, list[_LoadReply]] = {method: [] for method in methods}
@@ -141,20 +143,20 @@ def measure(
 
 
 def recommend(costs: Sequence[LoadCost]) -> Recommendation:
-    """The way with the lowest peak for each purpose; what stays decides between equals."""
+    """Method with the lowest peak for each purpose; resident memory decides between equals."""
     usable = [each for each in costs if not each.error and each.loading_method != "built"]
     able = [each for each in usable if each.can_train_on]
     return Recommendation(_least(usable), _least(able))
 
 
 def _interleaved(methods: Sequence[LoadingMethod], repeats: int) -> Iterator[LoadingMethod]:
-    """Forth and back, so that no way always has the warmer caches."""
+    """Methods in alternating order, so that none always has warmer caches."""
     for n in range(repeats):
         yield from methods if n % 2 == 0 else reversed(methods)
 
 
 def _warm(path: Path) -> None:
-    """Read the file once, so that the first way has no colder cache than the others."""
+    """Read the file once, so that the first method has no colder cache than the others."""
     try:
         with path.open("rb") as file:
             while file.read(_CHUNK_BYTES):

@@ -1,18 +1,18 @@
-"""Output shapes of layers, for the ends of a model: within it the file states them."""
+"""Output shapes of layers at the ends of a model; the file contains all others."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 Shape = tuple[int | None, ...]
-"""Lengths of axes; None where data decide."""
+"""Lengths of axes; None if determined by data."""
 
 
 class CannotTell(Exception):
     """A part of a model file whose meaning is not known here.
 
     Attributes:
-        why: In words.
+        why: Reason as text.
     """
 
     def __init__(self, why: str) -> None:
@@ -23,11 +23,13 @@ class CannotTell(Exception):
 def output_shape(
     kind: str, config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]
 ) -> Shape:
-    """The shape of a layer's one output.
+    """Return the shape of a layer's one output.
 
     Args:
         kind: Class name.
-        config: The layer's.
+        config: Configuration of the layer.
+        inputs: Shapes of the inputs.
+        weights: Shapes of the layer's variables.
 
     Raises:
         CannotTell: The kind is not known, or does not fit its inputs.
@@ -52,7 +54,7 @@ def _same_shape(
 
 
 def _spread(config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]) -> Shape:
-    """Sums and kin: each axis is as long as the longest."""
+    """Sums and similar: each axis is as long as the longest."""
     del config, weights
     rank = max(map(len, inputs))
     padded = [(1,) * (rank - len(each)) + each for each in inputs]
@@ -105,7 +107,7 @@ def _reshape(
 def _windows(
     config: Mapping[str, Any], shape: Shape, size: Sequence[int], channels: int | None
 ) -> Shape:
-    """Convolutions and pooling: windows that fit into each axis of space."""
+    """Convolutions and pooling: number of windows that fit into each spatial axis."""
     first = config.get("data_format") == "channels_first"
     space = shape[2:] if first else shape[1:-1]
     n = len(space)

@@ -1,1 +1,1 @@
-"""A traced step simulated: which tensors are alive when, and how the allocator places them."""
+"""Simulation of a traced step: lifetimes of tensors, and their placement by the allocator."""

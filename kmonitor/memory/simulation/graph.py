@@ -1,7 +1,7 @@
 """One graph of a program's step, ready to be played for a batch.
 
-`inlined` writes branches, calls and turns of loops out into one graph, as TensorFlow runs them;
-`prepare` adds sizes and costs for a batch, and which operation waits for which.
+`inlined` expands branches, calls and turns of loops into one graph, as TensorFlow runs them;
+`prepare` adds sizes and costs for a batch, and the dependencies between operations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,22 +44,22 @@ class MemoryUse(IntEnum):
 
 @dataclass(slots=True)
 class PreparedOperation:
-    """One operation.
+    """One operation of a prepared graph.
 
     Attributes:
-        memory_use: Its effect on memory.
+        memory_use: Effect on memory.
         kind: Name.
-        inputs: Values that it reads.
-        outputs: Values that it makes: (value, bytes).
+        inputs: Values that the operation reads.
+        outputs: Values that the operation creates: (value, bytes).
         waits: Number of edges that must arrive first.
-        next: Operations that wait for it, once for each edge.
-        seconds: Its duration.
-        is_cheap: Whether it runs where it became ready.
+        next: Operations that wait for this one, once per edge.
+        seconds: Duration.
+        is_cheap: True if the operation runs on the thread on which it became ready.
         owner: Layer and phase: index of the layer times 4, plus the phase.
         of: The operation as described.
-        workspace: Bytes of each buffer that it takes while it runs.
-        beside: Bytes that last as long as its first output.
-        workspace_buffers: The buffers of its workspace while it runs.
+        workspace: Bytes of each temporary buffer of the operation.
+        beside: Bytes that live as long as the first output.
+        workspace_buffers: Buffers of the workspace while the operation runs.
     """
 
     memory_use: MemoryUse
@@ -82,9 +82,9 @@ class PreparedGraph:
     """A graph that can be played for one batch.
 
     Attributes:
-        operations: In the order they were made.
-        readers: Of each value, how many edges read it; results count.
-        results: Values that go back.
+        operations: Operations in the order of creation.
+        readers: Number of edges that read each value, results included.
+        results: Returned values.
     """
 
     operations: list[PreparedOperation]
@@ -93,7 +93,7 @@ class PreparedGraph:
 
 
 class PreparedGraphCache:
-    """Prepared graphs of a program; keeps the last of each kind, which several callers ask for."""
+    """Prepared graphs of a program; keeps the last of each kind, which several callers request."""
 
     def __init__(self, program: StepProgram) -> None:
         self._program = program
@@ -103,7 +103,7 @@ class PreparedGraphCache:
         self._last: dict[bool, tuple[int, PreparedGraph]] = {}
 
     def of_open_batch(self, batch: int) -> PreparedGraph:
-        """As for data whose batch is not known when the step is traced."""
+        """Graph for data whose batch size is unknown when the step is traced."""
         last = self._last.get(False)
         if last is None or last[0] != batch:
             if self._open is None:
@@ -113,7 +113,7 @@ class PreparedGraphCache:
         return last[1]
 
     def of_fixed_batch(self, batch: int) -> PreparedGraph:
-        """As for data in whole batches, which are known then: it mostly takes more."""
+        """Graph for data in whole batches of known size, which mostly takes more memory."""
         if not self._program.is_rewritten:
             return self.of_open_batch(batch)
         last = self._last.get(True)
@@ -138,15 +138,15 @@ class PreparedGraphCache:
 
 _DEEPEST: Final = 20
 _MOST_TURNS: Final = operation_kinds.TURNS_AHEAD
-"""A loop of more turns is written out this often; what it puts into lists counts for the rest too.
+"""Most expanded turns of a loop; elements that these put into lists count for the others too.
 
-So many run at one time at most."""
+No more turns run at the same time."""
 
 _UNKNOWN_TURNS: Final = 1
 
 
 def inlined(program: StepProgram, step: StepGraph | None = None) -> StepGraph:
-    """A program's step, or what was made of it, as one graph; of a condition the longer branch."""
+    """A program's step, or a rewritten one, as one graph; for a condition the longer branch."""
     writer = _Writer(program)
     results, _ = writer.write(step or program.graphs[0], None, (), 0)
     return StepGraph(tuple(writer.operations), tuple(writer.arguments), tuple(results))
@@ -168,8 +168,9 @@ class _Writer:
     ) -> tuple[list[OutputRef], list[int]]:
         """Add a graph's operations; return its results, and the operations that end it.
 
-        `bound_inputs` are its arguments, or None where it is the one that is written; `after` is
-        what operations without inputs wait for.
+        `bound_inputs` are the graph's arguments, or None for the outermost graph; operations
+        without
+        inputs wait for `after`.
         """
         outputs: dict[OutputRef, OutputRef] = {}
         ends: list[list[int]] = []
@@ -236,7 +237,7 @@ class _Writer:
         return results, inside
 
     def _end(self, inside: Iterable[int], held: Iterable[OutputRef] = ()) -> int:
-        """Add an operation that waits for others, and holds what they made until then."""
+        """Add an operation that waits for others, and keeps the values in `held` until then."""
         self.operations.append(StepOperation("NoOp", tuple(held), tuple(dict.fromkeys(inside))))
         return len(self.operations) - 1
 
@@ -266,7 +267,7 @@ class _Writer:
         return carried, ends
 
     def _gated(self, carried: list[OutputRef], which: list[int], end: int) -> list[OutputRef]:
-        """What all turns are given, for one that begins when an earlier one has ended."""
+        """Inputs of a turn whose loop-invariant values wait for the end of an earlier turn."""
         found = list(carried)
         for number in which:
             found[number] = (len(self.operations), 0)
@@ -280,7 +281,7 @@ class _Writer:
 
 
 def _share(whole: int, part: int, parts: int) -> int:
-    """Share of one of several parts in a whole number; 0 for part 0."""
+    """Share of one of several parts in an integer; 0 for part 0."""
     return whole * part // parts - whole * (part - 1) // parts if part else 0
 
 
@@ -299,7 +300,7 @@ _MEMORY_USES: Final[dict[str, MemoryUse]] = {
 
 
 def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> PreparedGraph:
-    """A graph without branches, calls and loops, for a batch."""
+    """Prepare a graph without branches, calls and loops for a batch size."""
     sizes = [each.at(batch) for each in extents]
     first: list[int] = []
     values = 0
@@ -398,11 +399,11 @@ _BYTES_PER_S: Final = {
     "Sum": 10e9,
     "_UnaryOpsComposition": 7e9,
 }
-"""Rough rates of a CPU: only the order of what runs at one time depends on them.
+"""Rough rates of a CPU; only the order of simultaneous operations depends on them.
 
 Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
-convolutions' weights are several times slower than what else a convolution does, and random
-numbers slower than all else."""
+convolutions' weights are several times slower than the rest of a convolution, and random numbers
+slower than everything else."""
 
 
 def _seconds(each: PreparedOperation, by_value: list[int]) -> float:

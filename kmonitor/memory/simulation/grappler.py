@@ -1,9 +1,10 @@
-"""TensorFlow's rewriting of a step whose batch is known when it is traced: constants and sums.
+"""TensorFlow's rewriting of a step traced with a known batch size: constants and sums.
 
-A data set of whole batches says their size, and then zeros in a tensor's shape become a constant
-that stays for as long as the step can be called. In a step that is predicted to need much, sums
-of three and more tensors are added up one by one in a variable of their own, for which there is
-another constant of zeros.
+A data set of whole batches has a known batch size, so that zeros in a tensor's shape become a
+constant that stays as long as the step can be called. In a step with a large predicted use, sums
+of
+three or more tensors are added up one by one in a separate variable, for which there is another
+constant of zeros.
 
 Source: `constant_folding.cc` and `memory_optimizer.cc` (`SchedulingPass`) of grappler.
 """
@@ -21,18 +22,19 @@ OutputRef = tuple[int, int]
 
 _SUMMED: Final = 3
 _FOLDED_BYTES: Final = 100 * 1024
-"""Larger results are not computed ahead, unless they are one value throughout."""
+"""Largest result computed ahead, bytes, unless all its values are equal."""
 
 _SCALAR_BYTES: Final = 8
 _SHAPE_BYTES: Final = 64
 
 
 def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> StepGraph:
-    """The graph with constants in place of what the batch alone decides.
+    """Return the graph with constants in place of values that depend only on the batch size.
 
     Args:
-        graph: A step's own, with the batch open; the rest is folded already.
-        batch: Examples a step.
+        graph: Graph of a step with open batch; everything else is already folded.
+        extents: Sizes of the program's tensors.
+        batch: Examples per step.
     """
     folding = _Folding(extents, batch)
     for index, each in enumerate(graph.operations):
@@ -41,7 +43,7 @@ def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int)
 
 
 class _Folding:
-    """Goes through the operations; each is followed by those that read it."""
+    """Processes the operations in order, each before those that read from it."""
 
     def __init__(self, extents: Sequence[SizeFormula], batch: int) -> None:
         self.found: list[StepOperation] = []
@@ -71,7 +73,7 @@ class _Folding:
         self.found.append(each)
 
     def _constant_and_uniform(self, each: StepOperation) -> tuple[bool, bool]:
-        """Two flags: it is constant, and it is one value throughout."""
+        """Two flags: the result is constant, and all its values are equal."""
         size = self._size(each)
         grows = any(at >= 0 and self._grows[at] for at in each.sizes)
         if each.kind in operation_kinds.FILLED:
@@ -93,12 +95,12 @@ class _Folding:
 
 
 def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> frozenset[int]:
-    """Indices of sums that have a tensor alive where all outputs together take most.
+    """Return indices of sums with a tensor that is alive when all outputs together are largest.
 
     Args:
-        graph: A step's own.
+        graph: Graph of a step.
         sizes: Bytes of each of the program's extents.
-        above_bytes: Steps that take less are left as they are.
+        above_bytes: Size below which a step stays unchanged.
     """
     operations = graph.operations
     sums = [index for index, each in enumerate(operations)
@@ -116,13 +118,13 @@ def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> f
 
 @dataclass(frozen=True, slots=True)
 class _SerialRun:
-    """A graph whose operations run one after the other, first ready first, as grappler thinks.
+    """Serial run of a graph, first ready first, as assumed by grappler.
 
     Attributes:
-        most_bytes: All outputs that are still to be read, at their most.
-        fullest: The moment of that.
-        begins: When each operation's outputs are made.
-        ends: When they are read last.
+        most_bytes: Largest sum of all outputs that are still to be read.
+        fullest: Moment of that sum.
+        begins: Moment of creation of each operation's outputs.
+        ends: Moment of their last read.
     """
 
     most_bytes: int
@@ -157,7 +159,7 @@ def _serial_run(graph: StepGraph, sizes: Sequence[int]) -> _SerialRun:
 
 
 def _readiness_order(graph: StepGraph) -> list[int]:
-    """Each operation as it becomes ready; it waits for those that did before."""
+    """Operations in the order in which they become ready."""
     waits = [len(each.inputs) + len(each.after) for each in graph.operations]
     readers: list[list[int]] = [[] for _ in waits]
     for index, each in enumerate(graph.operations):
@@ -175,7 +177,7 @@ def _readiness_order(graph: StepGraph) -> list[int]:
 
 
 def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
-    """The graph with some sums added up in a variable of their own, which begins at zero."""
+    """The graph with some sums added up in separate variables that begin at zero."""
     if not sums:
         return graph
     found: list[StepOperation] = []
@@ -196,7 +198,7 @@ def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
 
 
 def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation:
-    """The operation in place of the sum; those that it needs are added to `found`."""
+    """Replacement of a sum; the operations that it needs are added to `found`."""
     first = len(found)
     # TensorFlow looks at the last input first, and takes that for the one that is there first.
     begins = (max(at for at, _ in whole.inputs),)

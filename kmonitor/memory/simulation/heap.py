@@ -1,27 +1,27 @@
 """Heap of a simulated step: buffers with counted references, and the highest use.
 
-`ChunkAllocator` places them as TensorFlow's allocator does, as far as its count of bytes in use
-depends on that.
+`ChunkAllocator` places buffers as TensorFlow's allocator does, as far as its count of bytes in use
+depends on the placement.
 """
 
 from bisect import bisect_left, insort
 from typing import Final
 
 NOTHING: Final = -1
-"""In place of a buffer where there is none."""
+"""Placeholder for no buffer."""
 
 HANDLES: Final = -2
-"""The handle of the first variable; those of the others follow downwards."""
+"""Handle of the first variable; those of the others follow downwards."""
 
 
 class TensorList:
-    """A list of tensors, as loops keep one element of each turn.
+    """A list of tensors; loops keep one element per turn in it.
 
     Attributes:
-        buffers: Elements; those of turns that were left out are tied to them.
-        zeros: Buffers of elements that are zero until they are set, as gradients begin.
-        references: How many will still read it.
-        turn: How many elements were read; each turn of a loop reads the next one.
+        buffers: Elements; those of turns that are not expanded are tied to them.
+        zeros: Buffers of elements that are zero until they are set, like initial gradients.
+        references: Number of future reads of the list.
+        turn: Number of elements that were read; each turn of a loop reads the next one.
     """
 
     __slots__ = ("buffers", "references", "turn", "zeros")
@@ -33,7 +33,7 @@ class TensorList:
         self.turn = 0
 
     def all_buffers(self) -> list[int]:
-        """Those of all elements, `NOTHING` among them."""
+        """Buffers of all elements, which may include `NOTHING`."""
         return [*self.zeros, *self.buffers]
 
 
@@ -45,15 +45,15 @@ class SimulatedHeap:
     """All buffers of a step.
 
     Attributes:
-        peak_bytes: The most in use since `forget_peak`, as the allocator reports it.
-        references: Of each buffer, how many will still read it.
-        bytes: Of each buffer, as asked for.
-        owners: Of each buffer: index of its layer times 4, plus the phase; `NOTHING`: what stays,
-            and below it what is of no layer.
+        peak_bytes: Largest use since `forget_peak`, as the allocator reports it.
+        references: Number of future reads of each buffer.
+        bytes: Requested size of each buffer.
+        owners: Owner of each buffer: index of its layer times 4, plus the phase; `NOTHING` for
+            buffers that stay, and lower values for buffers of no layer.
     """
 
     def __init__(self, unseen_below_bytes: int = 0, *, follows: bool = False) -> None:
-        """`follows`: whether it will be asked what was there at a peak."""
+        """Args: `follows`: True to record changes for `bytes_at_peak`."""
         self.peak_bytes = 0
         self.references: list[int] = []
         self.bytes: list[int] = []
@@ -84,11 +84,11 @@ class SimulatedHeap:
         return number
 
     def forward_bytes_at_peak(self) -> list[tuple[int, int]]:
-        """(owner, bytes) of the results of forward layers when these took most."""
+        """(owner, bytes) of the results of forward layers when these were largest."""
         return [each for each in self._live_at(self._fullest_forward) if _is_forward(each[0])]
 
     def bytes_at_peak(self) -> list[tuple[int, int]]:
-        """(owner, bytes) of all that did not stay, when the whole took most."""
+        """(owner, bytes) of all buffers that do not stay, when the total was largest."""
         return [each for each in self._live_at(self._fullest) if each[0] != NOTHING]
 
     def _live_at(self, n_changes: int) -> list[tuple[int, int]]:
@@ -101,7 +101,7 @@ class SimulatedHeap:
         return [(owner, self.bytes[buffer]) for buffer, owner in live.items()]
 
     def _follow(self, buffer: int, before: int | None, owner: int | None) -> None:
-        """Note that a buffer has another owner, or none any more."""
+        """Note that a buffer has another owner, or none."""
         if self._changes is None:
             return
         self._changes.append((buffer, owner))
@@ -111,20 +111,20 @@ class SimulatedHeap:
             self._fullest_forward = len(self._changes)
 
     def hand_over(self, buffer: int, owner: int, more: int) -> None:
-        """Another operation's output takes the buffer, and adds its readers."""
+        """Pass a buffer to another operation's output, which adds its readers."""
         self._follow(buffer, self.owners[buffer], owner)
         self.owners[buffer] = owner
         self.references[buffer] += more
 
     def tie(self, buffer: int, to: Value) -> None:
-        """Let a buffer go when another one does."""
+        """Free a buffer together with another one."""
         if isinstance(to, int) and to >= 0 and buffer >= 0:
             self._tied.setdefault(to, []).append(buffer)
         else:
             self.add_readers(buffer, -1)
 
     def has_tied(self, buffer: int) -> bool:
-        """True if others go when this one does."""
+        """True if other buffers are freed together with this one."""
         return buffer in self._tied
 
     def add_readers(self, buffer: int, more: int) -> None:
@@ -141,7 +141,7 @@ class SimulatedHeap:
                 self.add_readers(tied, -1)
 
     def forget_peak(self) -> None:
-        """Restart the peak at the present use."""
+        """Reset the peak to the current use."""
         self.peak_bytes = self._chunk_allocator.in_use_bytes
         self._fullest = len(self._changes or ())
 
@@ -157,7 +157,10 @@ _FIRST_REGION: Final = 2 * 1024 * 1024
 
 
 class ChunkAllocator:
-    """Hands out chunks of made-up addresses; `in_use_bytes` is what the real one would report."""
+    """Allocates chunks at simulated addresses.
+
+    `in_use_bytes` is the use that the real allocator would report.
+    """
 
     def __init__(self) -> None:
         self.in_use_bytes = 0
@@ -169,7 +172,7 @@ class ChunkAllocator:
         self._end = 0
 
     def allocate(self, n_bytes: int) -> int:
-        """A chunk of at least that size; its address."""
+        """Allocate a chunk of at least this size; return its address."""
         wanted = max(_STEP, -(-n_bytes // _STEP) * _STEP)
         chunk = self._best(wanted)
         if chunk is None:
@@ -181,7 +184,7 @@ class ChunkAllocator:
         return chunk
 
     def free(self, chunk: int) -> None:
-        """A chunk that `allocate` gave; it is joined with what is free beside it."""
+        """Free a chunk from `allocate`; it is joined with free neighbours."""
         size = self._size[chunk]
         self.in_use_bytes -= size
         behind = chunk + size

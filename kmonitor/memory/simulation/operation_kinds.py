@@ -1,4 +1,4 @@
-"""Kinds of TensorFlow's operations by how they treat memory; the only such list."""
+"""Kinds of TensorFlow's operations by their use of memory; the only such list."""
 
 from typing import Final
 
@@ -12,18 +12,18 @@ VIEWS: Final = _kinds(
     Bitcast EnsureShape PlaceholderWithDefault Snapshot Assign AssignAdd
     DestroyTemporaryVariable FirstAxisView"""
 )
-"""The output is the input under another name or shape, or a part that shares its memory."""
+"""Operations whose output is the input under another name or shape, or a part of its memory."""
 
 SAME_IF_AS_LARGE: Final = _kinds(
     """Sum Mean Max Min Prod Tile BroadcastTo Pad PadV2 MirrorPad Slice StridedSlice"""
 )
-"""Where the output is as large as the input there was nothing to do, and it is the input."""
+"""Operations whose output is the input itself if both have the same size."""
 
 FREE: Final = _kinds(
     """Shape ShapeN Size Rank NoOp VarHandleOp VariableShape Assert BroadcastGradientArgs
     TensorListLength TensorListElementShape"""
 )
-"""Nothing to speak of."""
+"""Operations with negligible memory."""
 
 _OF_ONE: Final = _kinds(
     """Relu Relu6 Elu Selu LeakyRelu Sigmoid Tanh Exp Expm1 Log Log1p Sqrt Rsqrt Square Neg Abs
@@ -40,16 +40,16 @@ _OF_GRADIENTS: Final = _kinds(
     SoftmaxCrossEntropyWithLogits"""
 )
 REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 SelectV2 Select")
-"""The output takes the place of an input of its size that nobody else reads."""
+"""Operations whose output reuses an input of the same size that has no other reader."""
 
 SUMS: Final = _kinds("Add AddV2 AddN")
 """Sums of terms."""
 
 FILLED: Final = _kinds("ZerosLike OnesLike Fill")
-"""Constants as soon as the shape is known."""
+"""Operations that are constant as soon as the shape is known."""
 
 SHAPES: Final = _kinds("Shape ShapeN Size Rank BroadcastGradientArgs")
-"""Likewise."""
+"""Operations on shapes that are constant as soon as the shape is known."""
 
 SPREAD: Final = (
     _OF_ONE
@@ -59,10 +59,10 @@ SPREAD: Final = (
     Greater Less GreaterEqual LessEqual Equal NotEqual AddN"""
     )
 )
-"""One value throughout if all that they read is."""
+"""Operations whose values are all equal if those of all inputs are."""
 
 ADDED: Final = _kinds("Assign AssignAdd")
-"""They read and write although they give back what they were given."""
+"""Views that read and write, although they return their input."""
 
 ASSIGNS: Final = _kinds("AssignVariableOp")
 UPDATES: Final = _kinds(
@@ -73,26 +73,26 @@ READS: Final = _kinds("ReadVariableOp")
 BRANCHES: Final = _kinds("If StatelessIf Case StatelessCase")
 LOOPS: Final = _kinds("While StatelessWhile")
 TURNS_AHEAD: Final = 32
-"""Turns of a loop that may run at one time. Source: `parallel_iterations`, as Keras sets it for
-recurrent layers."""
+"""Most turns of a loop that run at the same time. Source: `parallel_iterations`, as set by Keras
+for recurrent layers."""
 
 CHEAP: Final = (
     (VIEWS - ADDED) | FREE | READS | ASSIGNS | _kinds("Const Pack StridedSlice Range Fill")
 )
-"""TensorFlow runs them where they became ready instead of handing them to another thread."""
+"""Operations that TensorFlow runs on the thread on which they become ready."""
 
 LIST_RESERVES: Final = _kinds("TensorListReserve EmptyTensorList")
 LIST_TAKES: Final = _kinds("TensorListPushBack TensorListSetItem")
 LIST_READS: Final = _kinds("TensorListGetItem")
 LIST_FILLS: Final = _kinds("TensorListFromTensor")
 LIST_ZEROS: Final = _kinds("ZerosLike OnesLike")
-"""Where they are given a list: one of as many zeros."""
+"""Operations that turn a list into one of as many zeros."""
 
 _STATEFUL: Final = _kinds("Placeholder VarHandleOp VariableShape NoOp Assert TemporaryVariable")
 LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_READS | LIST_FILLS | _kinds("TensorListPopBack")
-"""Lists of tensors, as loops keep one of each turn."""
+"""Operations on lists of tensors, in which loops keep one element per turn."""
 
 
 def is_stateful(kind: str) -> bool:
-    """True if an operation gives something else each time, or does more than give something."""
+    """True if an operation has varying results or side effects."""
     return kind in READS | UPDATES | ASSIGNS | LISTS or kind in _STATEFUL or "Random" in kind

@@ -1,8 +1,8 @@
 """Simulation of a traced training step: plays its operations on a heap and reports the peak.
 
-`Simulation` plays a step several times, since no two runs of one step take the same. A play
-(`play_in_turn`, `play_by_threads`) decides which operation runs when; `HeapEffects` is what an
-operation does to the heap when it begins and when it ends.
+`Simulation` plays a step several times, since no two runs of one step use the same memory. A play
+(`play_in_turn`, `play_by_threads`) determines the order of operations; `HeapEffects` applies the
+effects of an operation on the heap at its beginning and end.
 """
 
 import heapq
@@ -24,30 +24,30 @@ from kmonitor_agent.wire.messages.step_program import StepProgram
 
 PLAYS: Final = 5
 _FETCHING: Final = 2
-"""Further plays in which the next step's data are made beside each step, as by a data set that
-fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
+"""Further plays in which the next step's data are created during each step, as by a prefetching
+data set: they lie between other tensors, so that the allocator's pieces differ too."""
 
 _STEPS: Final = 4
-"""A training's peak is that of its highest step; so many represent all, without the first."""
+"""Steps, without the first, that represent all: a training's peak is that of its highest step."""
 
 _OPERATIONS: Final = 40_000
 """Most operations played for one batch: half a second, or three processes of a longer step."""
 
 _PROCESSES: Final = 3
-"""Of a long step: all on one heap, so that each needs no first step of its own."""
+"""Processes for a long step, all on one heap, so that each needs no first step of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPeak:
-    """One batch played through, bytes.
+    """Peak of a step for one batch size, bytes.
 
     Attributes:
-        peak_bytes: Of the highest of some steps, on average over several plays, as data of whole
-            batches are trained on.
-        lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
-            unknown batch are.
-        highest_bytes: The highest of them, of that one, and of some beside which the next batch
-            is made.
+        peak_bytes: Average over several plays of the highest of some steps, for data in whole
+            batches.
+        lowest_bytes: Lowest of these plays, of one with a single queue, and of one for data of
+            unknown batch size.
+        highest_bytes: Highest of these plays, of the one for unknown batch size, and of some in
+            which the next batch is created meanwhile.
     """
 
     peak_bytes: int
@@ -66,9 +66,9 @@ class Simulation:
         plays: int = PLAYS,
         cache: PreparedGraphCache | None = None,
     ) -> None:
-        """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU.
+        """`unseen_below_bytes`: smaller tensors are not counted, as by a CPU's allocator.
 
-        `cache` are the program's, where another simulation has them too.
+        `cache`: graphs of the program, if shared with another simulation.
         """
         self._plays = plays
         self.program = program
@@ -82,7 +82,7 @@ class Simulation:
         return self._outcomes[batch]
 
     def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
-        """Bytes that forward operations made and backward ones need, by layer, at their most."""
+        """Largest bytes of forward results that backward operations need, by layer."""
         graph = self._graphs.of_fixed_batch(batch)
         heap = SimulatedHeap(follows=True)
         play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
@@ -93,7 +93,7 @@ class Simulation:
         return found
 
     def bytes_at_peak(self, batch: int) -> list[tuple[str, int, int]]:
-        """(layer, phase, bytes) of each tensor at the peak of one step; no layer: empty name."""
+        """(layer, phase, bytes) of each tensor at the peak of one step; empty name: no layer."""
         heap = SimulatedHeap(self._unseen, follows=True)
         effects = HeapEffects(heap, _variables(self.program, heap))
         graph = self._graphs.of_fixed_batch(batch)
@@ -137,7 +137,7 @@ class Simulation:
     def _peaks(
         self, graph: PreparedGraph, chances: "Sequence[Chance | None]", *, fetches: bool = False
     ) -> list[int]:
-        """Peaks of steps in a row, without the first; None: of one with a single queue."""
+        """Peaks of consecutive steps, without the first; a chance of None plays a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
         found = list[int]()
@@ -153,7 +153,7 @@ class Simulation:
 
 
 def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
-    """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
+    """Create the variables as Keras does, where drawn values are scaled and moved."""
     buffers = [NOTHING] * len(program.variables)
     order = dict(program.created_variables)
     order |= {index: False for index in range(len(buffers)) if index not in order}
@@ -170,7 +170,7 @@ _Begins = Callable[[PreparedOperation, list[Value], list[int]], None]
 
 
 class HeapEffects:
-    """Values and variables of a step on a heap."""
+    """Effects of operations on the values and variables of a step on a heap."""
 
     def __init__(self, heap: SimulatedHeap, variables: list[int]) -> None:
         self.heap = heap
@@ -192,13 +192,13 @@ class HeapEffects:
         }
 
     def begin(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        """Take what it needs, and settle what its outputs are."""
+        """Allocate the workspace of an operation, and assign its outputs."""
         begins = self._begins.get(operation.memory_use)
         if begins is not None:
             begins(operation, values, readers)
 
     def end(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        """Free what it read, and what nobody will read."""
+        """Free the inputs of an operation, and outputs without readers."""
         for value in operation.inputs:
             self.release_reader(values[value])
         for each in operation.workspace_buffers:
@@ -210,17 +210,17 @@ class HeapEffects:
                     self.add_readers(values[value], 0)
 
     def fetch(self, inputs: Iterable[PreparedOperation]) -> None:
-        """Make the next step's data, as a data set does while this one still runs."""
+        """Create the next step's data, as a data set does while this step still runs."""
         for ready in inputs:
             value, size = ready.outputs[0]
             self._next_data[value] = self.heap.new(size, 1, ready.owner)
 
     def end_step(self) -> None:
-        """Let the next one begin with what was fetched for it."""
+        """Let the next step begin with the data fetched for it."""
         self._data, self._next_data = self._next_data, {}
 
     def add_readers(self, value: Value, more: int) -> None:
-        """Change the number of those who will read a value."""
+        """Change the number of future readers of a value."""
         if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
@@ -232,7 +232,7 @@ class HeapEffects:
             self.heap.add_readers(value, more)
 
     def release_reader(self, value: Value) -> None:
-        """Count off one reader that has read a value."""
+        """Remove one reader that has read a value."""
         self.add_readers(value, -1)
 
     def _allocate_outputs(
@@ -287,7 +287,7 @@ class HeapEffects:
         values[operation.outputs[0][0]] = HANDLES - operation.of.variable
 
     def _feed(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        """The caller that feeds a tensor keeps it for the whole step."""
+        """Add a fed tensor, which the caller keeps for the whole step."""
         value, size = operation.outputs[0]
         if value in self._data:
             values[value] = self._data[value]
@@ -298,7 +298,7 @@ class HeapEffects:
     def _keep_constant(
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
-        """A constant is made once and stays."""
+        """Add a constant, which is created once and stays."""
         value, size = operation.outputs[0] if operation.outputs else (0, 0)
         if size:
             if value not in self._constants:
@@ -377,7 +377,7 @@ class HeapEffects:
             values[popped] = self.heap.new(size, readers[popped], operation.owner)
 
     def _own(self, tensor_list: TensorList) -> TensorList:
-        """The list itself where nobody else reads it, else a copy that shares its elements."""
+        """The list itself if it has no other reader, else a copy that shares its elements."""
         if tensor_list.references == 1:
             return tensor_list
         copy = TensorList()
@@ -423,7 +423,7 @@ class HeapEffects:
 
 
 def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
-    """One step with one queue, first in first out, as where all operations count as cheap."""
+    """Play a step with one queue, first in first out, as if all operations were cheap."""
     run = _Run(graph, effects)
     queue = deque(run.first())
     while queue:
@@ -434,18 +434,18 @@ def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
 
 
 _INLINE_EDGES: Final = 8
-"""A larger set of edges is a hash table. Source: `edgeset.h`."""
+"""Largest set of edges that is no hash table. Source: `edgeset.h`."""
 
 _FULL: Final = 0.8
-"""A table has more slots than needed, by a power of two. Source: `flatrep.h`."""
+"""Load factor of a table, whose number of slots is a power of two. Source: `flatrep.h`."""
 
 
 class Chance:
-    """The chance of one process: durations of operations, and the order of those that are ready.
+    """Random effects in one process: durations of operations, and the order of ready operations.
 
-    That order is the process's own, the same in all its steps: TensorFlow keeps an operation's
-    readers in a set. A large one is a hash table of their addresses, one slot behind the other.
-    So they follow each other as they were made, but the table begins anywhere among them.
+    The order is the same in all steps of a process: TensorFlow keeps an operation's readers in a
+    set. A large set is a hash table of their addresses in consecutive slots. So readers follow
+    each other in order of creation, but the table begins anywhere among them.
     """
 
     def __init__(self, seed: int | None, operations: Sequence[PreparedOperation]) -> None:
@@ -456,7 +456,7 @@ class Chance:
         self._first_readers: dict[int, int] = {}
 
     def arrange(self, index: int, ready: list[int]) -> None:
-        """Sort those of an operation's readers that are ready."""
+        """Sort the ready readers of an operation."""
         readers = self._operations[index].next
         if len(readers) <= _INLINE_EDGES:
             ready.sort(key=self._ranks.__getitem__)
@@ -477,9 +477,9 @@ class Chance:
 def play_by_threads(
     graph: PreparedGraph, effects: HeapEffects, chance: Chance, *, fetches: bool = False
 ) -> None:
-    """One step with threads that take work from each other.
+    """Play a step with threads that take work from each other.
 
-    `fetches`: whether the next step's data are made meanwhile, at any moment.
+    `fetches`: True if the next step's data are created meanwhile, at a random moment.
     """
     run = _Run(graph, effects)
     fetched_at = chance.random.randrange(len(graph.operations)) if fetches else -1
@@ -487,7 +487,7 @@ def play_by_threads(
 
 
 class _Run:
-    """One step: operations that still wait, and the values so far."""
+    """State of one step: waiting operations, and the values so far."""
 
     def __init__(self, graph: PreparedGraph, effects: HeapEffects) -> None:
         self.operations = graph.operations
@@ -498,7 +498,7 @@ class _Run:
         self._results = graph.results
 
     def first(self) -> list[int]:
-        """Operations that wait for nothing."""
+        """Operations that are ready at the beginning."""
         return [index for index, waits in enumerate(self._waits) if not waits]
 
     def begin(self, index: int) -> PreparedOperation:
@@ -507,7 +507,7 @@ class _Run:
         return ready
 
     def end(self, index: int) -> list[int]:
-        """Operations that can run now, in the order in which they were made."""
+        """End an operation; return operations that are ready now, in order of creation."""
         ready = self.operations[index]
         self.effects.end(ready, self._values, self._readers)
         found: list[int] = []
@@ -518,7 +518,7 @@ class _Run:
         return found
 
     def fetch(self) -> None:
-        """Make the next step's data."""
+        """Create the next step's data."""
         self.effects.fetch(self._inputs())
 
     def finish(self) -> None:
@@ -536,12 +536,12 @@ class _Run:
 _THREADS: Final = 2
 
 _JITTER: Final = 0.3
-"""Spread of the logarithm of what an operation takes."""
+"""Standard deviation of the logarithm of an operation's duration."""
 
 
 class _Threads:
     def __init__(self, run: _Run, chance: Chance, fetched_at: int) -> None:
-        """`fetched_at`: operations that begin before the next data are made; negative: never."""
+        """`fetched_at`: operations begun before the next data are created; negative: never."""
         self._run = run
         self._chance = chance
         self._until_fetched = fetched_at

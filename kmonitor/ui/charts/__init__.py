@@ -1,4 +1,4 @@
-"""Charts of the window: which there are, what they show of the selected runs, and their series.
+"""Charts of the window: their kinds, their content for the selected runs, and their series.
 
-How one chart is laid out and painted is in `kmonitor.ui.plots`.
+The layout and painting of one chart are in `kmonitor.ui.plots`.
 """

@@ -1,4 +1,4 @@
-"""Charts of the window: which, in which order, how each is drawn, and the menus' choices."""
+"""Charts of the window: their selection, order and style, and the choices in the menus."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from kmonitor.ui.charts.chart_kinds import (
 from kmonitor.ui.text.language import tr
 
 MOST_CHARTS: Final = 24
-"""Shown at a time."""
+"""Charts shown at a time."""
 
 SMOOTHING_WEIGHTS: Final = (0.0, 0.6, 0.9, 0.99)
-"""Smoothing that is offered: how much of each point is what came before."""
+"""Smoothing on offer: weight of the earlier values in each point."""
 
 
 class ChartSetup(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One chart, as it is remembered.
+    """One chart, as saved.
 
     Attributes:
-        key: Of a `ChartKind`.
-        smoothing: Weight of what came before, 0 (none) up to below 1.
-        is_log: Its vertical axis is logarithmic.
-        is_within: Values within epochs are drawn, too.
+        key: Key of a `ChartKind`.
+        smoothing: Weight of the earlier values, from 0 (none) to below 1.
+        is_log: True if the vertical axis is logarithmic.
+        is_within: True if values within epochs are drawn too.
     """
 
     key: Annotated[str, msgspec.Meta(max_length=200)]
@@ -42,14 +42,14 @@ class ChartSetup(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 DEFAULT_CHARTS: Final = tuple(ChartSetup(metric) for metric in STANDARD_METRICS)
-"""The four that a window begins with."""
+"""The four charts of a new window."""
 
 
 class Arrangement:
     """The charts that are shown, in their order; main thread only."""
 
     def __init__(self, saved: Iterable[ChartSetup] | None = None) -> None:
-        """Args: `saved`: As it was left, without what cannot be drawn here; None: usual."""
+        """Args: `saved`: Charts as last saved, without undrawable ones; None: the default."""
         self._charts: list[ChartSetup] = []
         for setup in DEFAULT_CHARTS if saved is None else saved:
             self._append(setup)
@@ -65,21 +65,22 @@ class Arrangement:
 
     @property
     def is_usual(self) -> bool:
-        """Whether it is what a window begins with."""
+        """True if the arrangement is that of a new window."""
         return self.charts == DEFAULT_CHARTS
 
     def saved(self) -> tuple[ChartSetup, ...] | None:
-        """What is to be remembered; None for the usual."""
+        """Setups to save; None for the default arrangement."""
         return None if self.is_usual else self.charts
 
     def setup(self, key: str) -> ChartSetup:
-        """How a chart is drawn; in the usual way where it is not shown."""
+        """Setup of a chart; the default one if the chart is not shown."""
         return next((each for each in self._charts if each.key == key), ChartSetup(key))
 
     def add(self, key: str) -> bool:
-        """Add a chart; False if it is shown already or there is no more room.
+        """Add a chart; False if it is already shown or there is no more room.
 
-        It comes to the end; where the time goes beside step time, which it explains.
+        The chart is added at the end; the chart of epoch parts goes beside step time, which it
+        explains.
         """
         before = len(self._charts)
         self._append(ChartSetup(key))
@@ -89,17 +90,17 @@ class Arrangement:
         return is_added
 
     def remove(self, key: str) -> bool:
-        """Take a chart away; False for the last one."""
+        """Remove a chart; False for the last one."""
         if len(self._charts) == 1 or key not in self.keys:
             return False
         self._charts = [each for each in self._charts if each.key != key]
         return True
 
     def move(self, key: str, to: int) -> bool:
-        """Put a chart at another place; False where nothing changes.
+        """Move a chart to another position; False where nothing changes.
 
         Args:
-            to: Its place then, from 0; beyond the ends the nearest.
+            to: New position, from 0; beyond the ends the nearest.
         """
         if key not in self.keys:
             return False
@@ -109,15 +110,15 @@ class Arrangement:
         return at != to
 
     def step(self, key: str, by: int) -> bool:
-        """Move a chart by a number of places; negative: to the left."""
+        """Move a chart by a number of positions; negative: to the left."""
         return key in self.keys and self.move(key, self.keys.index(key) + by)
 
     def change(self, setup: ChartSetup) -> None:
-        """Draw a chart in this way from now on."""
+        """Replace the setup of the chart with the same key."""
         self._charts = [setup if each.key == setup.key else each for each in self._charts]
 
     def reset(self) -> None:
-        """The usual four again."""
+        """Return to the default four charts."""
         self._charts = list(DEFAULT_CHARTS)
 
     def _append(self, setup: ChartSetup) -> None:
@@ -128,7 +129,7 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class ChartChoice:
-    """One chart that can be added, or taken away again: its key, its title."""
+    """One chart that can be added or removed: its key and title."""
 
     key: str
     title: str
@@ -145,7 +146,7 @@ class ChoiceGroup:
 
 @dataclass(frozen=True, slots=True)
 class SmoothingChoice:
-    """One weight of smoothing, in words."""
+    """One weight of smoothing and its title."""
 
     weight: float
     title: str
@@ -153,10 +154,10 @@ class SmoothingChoice:
 
 
 def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[ChoiceGroup]:
-    """Charts that there can be, and those that are shown though nothing is known of them.
+    """Charts that can be drawn, and shown charts without any data.
 
     Args:
-        have: Columns of the runs drawn.
+        have: Columns of the drawn runs.
         arrangement: The charts that are shown.
     """
     kinds = available_chart_kinds(have)
@@ -178,7 +179,7 @@ def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[Choic
 
 
 def smoothing_choices(setup: ChartSetup) -> list[SmoothingChoice]:
-    """How a chart can be smoothed; one that was chosen elsewhere is among them."""
+    """Smoothing weights on offer, and the chart's own weight if it is another one."""
     weights = sorted({*SMOOTHING_WEIGHTS, setup.smoothing})
     return [
         SmoothingChoice(

@@ -19,12 +19,12 @@ from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 @dataclass(frozen=True, slots=True)
 class RateLabel:
-    """How fast a metric changes, as text.
+    """Rate of change of a metric, as text.
 
     Attributes:
         text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
-        direction: 1 rising, -1 falling, 0 neither, or by no more than the values scatter.
-        tooltip: How it was computed.
+        direction: 1 rising, -1 falling, 0 neither, or a change within the scatter of the values.
+        tooltip: Computation of the rate.
     """
 
     text: str
@@ -33,7 +33,7 @@ class RateLabel:
 
     @property
     def with_arrow(self) -> str:
-        """The text behind an arrow that shows the direction."""
+        """The text after an arrow that shows the direction."""
         return _ARROWS[self.direction] + self.text
 
 
@@ -43,23 +43,23 @@ NO_RATE: Final = RateLabel("", 0, "")
 
 @dataclass(frozen=True, slots=True)
 class ChartCardState:
-    """One card.
+    """Content of one card.
 
     Attributes:
         title: Name of the metric: "RAM".
-        note: Beside it: "of 192 GiB".
-        hint: A line below: what one must know to read the number, between dots; mostly empty.
-        value: How much now: "73.4 GiB".
-        rate: How fast it grows.
+        note: Text beside the title: "of 192 GiB".
+        hint: Line below with remarks needed to read the number, separated by dots; mostly empty.
+        value: Current amount: "73.4 GiB".
+        rate: Growth rate of the metric.
         limit: "limit 72 GiB, reload"; empty: none.
         limit_tone: "crit" in force, "warn" pending, "mute" not.
         tooltip: Source of the number.
-        absent: Why there is no number; empty when there is one.
-        can_limit: Whether a limit can be set now.
-        has_limit: Whether there is one that can be removed now.
-        description: All of it in one sentence, for a screen reader.
-        choices: What the limit can do; empty where nothing can be chosen.
-        verdict: Whether it grows.
+        absent: Reason why there is no number; empty when there is one.
+        can_limit: True if a limit can be set now.
+        has_limit: True if there is a limit that can be removed now.
+        description: The whole card in one sentence, for a screen reader.
+        choices: Actions on offer for the limit; empty where nothing can be chosen.
+        verdict: Verdict on the growth of the metric.
     """
 
     title: str
@@ -87,12 +87,12 @@ def chart_card_state(
     is_connected: bool,
     device_absent: str = "",
 ) -> ChartCardState:
-    """The card of one metric of a run.
+    """Return the card of one metric of a run.
 
     Args:
-        rate: How fast it grows.
-        is_connected: Whether the hub is reached.
-        device_absent: Why there are no readings of a GPU; empty where there are.
+        rate: Growth rate of the metric.
+        is_connected: True if the hub is reached.
+        device_absent: Reason why there are no readings of a GPU; empty where there are.
     """
     reading = metric_reading(run, metric)
     unit = METRIC_UNITS[metric]
@@ -126,7 +126,7 @@ def chart_card_state(
 
 
 def ram_details(reading: MetricReading) -> list[str]:
-    """Lines on a reading of RAM: pages of files, and what can be had."""
+    """Lines on a reading of RAM: file pages and available memory."""
     lines: list[str] = []
     if reading.value is None:
         return lines
@@ -143,7 +143,7 @@ def ram_details(reading: MetricReading) -> list[str]:
 
 
 def card_title(run: RunSummary, metric: LimitMetric) -> str:
-    """What the card is called; without a GPU it shows the framework's allocator, or malloc's."""
+    """Title of the card; without a GPU it names the framework's allocator or native memory."""
     if is_native(run, metric):
         return tr("Native memory in use")
     if _is_of_cpu(run, metric):
@@ -152,13 +152,13 @@ def card_title(run: RunSummary, metric: LimitMetric) -> str:
 
 
 def with_native(run: RunSummary, native_bytes: float) -> RunSummary:
-    """The run with native memory in the place of an allocator that counts none of its tensors."""
+    """The run with native memory instead of an allocator that counts none of its tensors."""
     reading = MetricReading(value=native_bytes, source=_NATIVE)
     return msgspec.structs.replace(run, vram=reading)
 
 
 def is_native(run: RunSummary, metric: LimitMetric) -> bool:
-    """True if native memory replaces the allocator's: it has no limit and no verdict."""
+    """True if native memory replaces the allocator's memory; it has no limit and no verdict."""
     return metric == "vram" and run.vram.source == _NATIVE
 
 
@@ -177,7 +177,7 @@ def _can_limit(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 def _hint(run: RunSummary, metric: LimitMetric, device_absent: str) -> str:
-    """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
+    """Reason for missing VRAM, and tensors that the CPU's allocator counts, from its source."""
     if is_native(run, metric):
         counted_text = tr("the framework's allocator does not see this model's tensors")
     elif _is_of_cpu(run, metric):

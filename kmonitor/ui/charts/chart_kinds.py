@@ -28,11 +28,11 @@ from kmonitor_agent.wire.messages.readings import (
 
 ChartGroup = Literal["memory", "resources", "graph", "time", "training", "gpu"]
 STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
-"""The charts that every run has, and that limits and verdicts belong to."""
+"""Charts that every run has; limits and verdicts belong to these."""
 
 LOG_PREFIX: Final = "log:"
 PARTS_KEY: Final = part_column("compute")
-"""The chart of all parts of an epoch's time, by the column that is there wherever they are."""
+"""Key of the chart of all parts of an epoch's time: the column that every run with parts has."""
 
 _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
     "vram": "memory",
@@ -103,16 +103,16 @@ _HIGHER: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ChartKind:
-    """One chart that can be shown.
+    """A chart that can be shown.
 
     Attributes:
-        key: Names it, also in what is remembered: a metric, or its first column.
-        group: Where the menu has it.
-        unit: Of its values.
-        columns: The first is drawn solid, a second (validation) dashed; of `PARTS_KEY` all are
-            stacked, the first lowest.
-        within: The same within epochs, where Keras reports it; empty: there is none.
-        log: Name of Keras' log; empty for what is none.
+        key: Name of the chart, also in saved arrangements: a metric, or its first column.
+        group: Group of the chart in the menu.
+        unit: Unit of the values.
+        columns: Columns drawn: the first solid, a second (validation) dashed; for `PARTS_KEY` all
+            are stacked, the first lowest.
+        within: Column of the same values within epochs, where Keras reports it; empty: none.
+        log: Name of the Keras log; empty if the chart shows no log.
     """
 
     key: str
@@ -124,22 +124,22 @@ class ChartKind:
 
     @property
     def requested_columns(self) -> tuple[str, ...]:
-        """All columns that it may draw."""
+        """All columns that the chart may draw."""
         return (*self.columns, self.within) if self.within else self.columns
 
     @property
     def is_of_epochs(self) -> bool:
-        """Whether it has one value an epoch."""
+        """True if the chart has one value per epoch."""
         return self.columns[0].startswith((LOG_PREFIX, EPOCH_PREFIX))
 
 
 def standard_metric(key: str) -> LimitMetric | None:
-    """The metric of a chart that limits and verdicts belong to; None for any other."""
+    """Metric of a chart that can have limits and verdicts; None for any other chart."""
     return next((metric for metric in STANDARD_METRICS if metric == key), None)
 
 
 def chart_kind(key: str) -> ChartKind | None:
-    """The chart of that key; None for what is no chart in this version."""
+    """Chart of this key; None for a key without a chart in this version."""
     metric = standard_metric(key)
     if metric is not None:
         return ChartKind(key, _STANDARD_GROUPS[metric], METRIC_UNITS[metric], (key,))
@@ -155,12 +155,12 @@ def chart_kind(key: str) -> ChartKind | None:
 
 
 def judged_metric(key: str) -> LimitMetric | None:
-    """The metric whose verdict a chart shows; None for one that has none."""
+    """Metric whose verdict a chart shows; None for a chart without a verdict."""
     return "epoch_time" if key == PARTS_KEY else standard_metric(key)
 
 
 def chart_title(key: str) -> str:
-    """What a chart is called; a log by the name that the script gave it."""
+    """Title of a chart; for a log the name that the script gave it."""
     metric = standard_metric(key)
     device = parse_device_column(key)
     if metric is not None:
@@ -186,10 +186,10 @@ def group_title(group: ChartGroup) -> str:
 
 
 def available_chart_kinds(have: Collection[str]) -> list[ChartKind]:
-    """The charts that columns make possible, in the order of the menu; the four are always there.
+    """Charts that can be drawn from columns, in menu order; always includes the standard four.
 
     Args:
-        have: Columns in which anything was read.
+        have: Columns with at least one reading.
     """
     keys: list[str] = [*STANDARD_METRICS, *_log_keys(have)]
     keys += [column for column, *_ in _MEASURED if column in have]
@@ -200,7 +200,7 @@ def available_chart_kinds(have: Collection[str]) -> list[ChartKind]:
 
 
 def better_direction(log: str) -> Literal["lower", "higher"] | None:
-    """Which values of a log are good, as far as its name says."""
+    """Direction in which a log improves, guessed from its name; None: the name does not say."""
     name = log.casefold()
     if _LOWER.search(name):
         return "lower"
@@ -216,7 +216,7 @@ def _log_kind(name: str) -> ChartKind:
 
 
 def _log_keys(have: Iterable[str]) -> list[str]:
-    """A log's chart has its validation with it; one that is only within epochs has its own."""
+    """Chart keys of logs: validation shares its log's chart; step-only logs have their own."""
     prefixes = (LOG_PREFIX, STEP_LOG_PREFIX)
     names = {
         column.removeprefix(prefix)

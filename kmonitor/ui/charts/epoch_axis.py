@@ -1,4 +1,4 @@
-"""Run time to epochs and back: the epochs of all fits in a row on one axis."""
+"""Conversion of run time to epochs and back; the epochs of all fits lie in a row on one axis."""
 
 from typing import Final
 
@@ -11,14 +11,14 @@ _RUNNING_AT_MOST: Final = 0.8
 
 
 class EpochAxis:
-    """Epoch i of the run (over all its fits) lies from i to i + 1; one thread.
+    """Axis on which epoch i of the run (over all its fits) lies from i to i + 1; one thread.
 
-    Time between epochs has no width: what happened there lies at the border. The running
-    epoch's length is not known; it is taken to be like the ones before it, and longer once it
-    has lasted longer.
+    Time between epochs has no width: events from that time lie at the border. The running
+    epoch's length is not known; it is assumed to equal that of earlier epochs, and is extended
+    once the epoch has lasted longer.
 
     Attributes:
-        version: Grows with every change.
+        version: Counter that grows with every change.
     """
 
     def __init__(self) -> None:
@@ -39,20 +39,20 @@ class EpochAxis:
 
     @property
     def end_t_s(self) -> FloatArray:
-        """Run times of their ends, NaN while one runs, `[n_epochs]`."""
+        """Run times of the epochs' ends, seconds; NaN for a running epoch, `[n_epochs]`."""
         return np.array(self._ends)
 
     @property
     def end_x(self) -> float:
-        """Where the newest moment lies, epochs."""
+        """Position of the newest moment, epochs."""
         return float(self.x_of(np.array([self._now_s]))[0])
 
     def set_epochs(self, start_t_s: FloatArray, end_t_s: FloatArray) -> None:
-        """Take all epochs as the hub sent them; epochs that began later are kept.
+        """Take all epochs from the hub; epochs that began later are kept.
 
         Args:
             start_t_s: Run times of starts, rising, `[n_epochs]`.
-            end_t_s: Of ends, NaN where it has not ended, `[n_epochs]`.
+            end_t_s: Run times of ends, NaN where the epoch has not ended, `[n_epochs]`.
         """
         last = float(start_t_s[-1]) if len(start_t_s) else -1.0
         newer = [i for i, start in enumerate(self._starts) if start > last]
@@ -67,29 +67,32 @@ class EpochAxis:
         self._changed()
 
     def epoch_started(self, t_s: float) -> None:
-        """An epoch began at this run time; one that is known already is left out."""
+        """Add an epoch that began at this run time; an epoch that is already known is ignored."""
         if not self._starts or t_s > self._starts[-1]:
             self._starts.append(t_s)
             self._ends.append(np.nan)
             self._changed()
 
     def epoch_ended(self, t_s: float) -> None:
-        """The last epoch ended at this run time."""
+        """End the last epoch at this run time."""
         if self._starts and t_s >= self._starts[-1] and np.isnan(self._ends[-1]):
             self._ends[-1] = t_s
             self._changed()
 
     def reached(self, t_s: float) -> None:
-        """The run has come to this time."""
+        """Advance the newest moment to this run time."""
         self._now_s = max(self._now_s, t_s)
 
     def x_of(self, t_s: FloatArray) -> FloatArray:
-        """Where run times lie, epochs; 0 before the first epoch."""
+        """Positions of run times, epochs; 0 before the first epoch."""
         times, epochs = self._line()
         return np.interp(t_s, times, epochs) if len(times) else np.zeros(len(t_s))
 
     def t_s_of(self, x: FloatArray) -> FloatArray:
-        """The run times where these epochs lie, seconds: up to now at and behind the last one."""
+        """Run times of positions, seconds.
+
+        -1 before the first epoch, now from the end of the last.
+        """
         times, epochs = self._line()
         if not len(times):
             # All there is lies at 0.
@@ -101,7 +104,7 @@ class EpochAxis:
         return inside
 
     def _changed(self) -> None:
-        """Corners of time against epochs, both rising, `[2 * n_epochs]`, made once a change."""
+        """Compute the corners of time against epochs, both rising, `[2 * n_epochs]`."""
         self.version += 1
         starts = np.array(self._starts)
         ends = np.array(self._ends)
@@ -114,7 +117,7 @@ class EpochAxis:
         self._usual_s = float(np.median(lengths)) if len(lengths) else 0.0
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
-        """The corners as of now."""
+        """Corners of time against epochs, with the running epoch as of now."""
         if self._starts and np.isnan(self._ends[-1]):
             start = self._starts[-1]
             elapsed = self._now_s - start

@@ -41,7 +41,7 @@ _MAX_CACHED_CURVES: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class _CachedCurve:
-    """Curve computed from one column, kept while column and style stay the same."""
+    """Curve computed from one column; valid while column and style stay the same."""
 
     y: FloatArray
     style: tuple[float, bool]
@@ -52,7 +52,7 @@ class ExtraCharts:
     """Builds chart states for the selected run and those shown with it; main thread only."""
 
     def __init__(self, workspace: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
-        """Args: `charts`: Says what part of time is shown, over what."""
+        """Args: `charts`: Source of the time range and of the axis kind."""
         self._workspace = workspace
         self._feed = feed
         self._charts = charts
@@ -60,11 +60,11 @@ class ExtraCharts:
         self._drawn_by_key: dict[tuple[str, str, bool], _CachedCurve] = {}
 
     def state(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
-        """The chart.
+        """Return the state of a chart.
 
         Args:
-            setup: How it is drawn.
-            width_px: How wide the range is drawn.
+            setup: Style of the chart.
+            width_px: Width of the drawn range, pixels.
         """
         run = self._workspace.run_store.current()
         x_kind = self._charts.x_kind
@@ -97,7 +97,7 @@ class ExtraCharts:
         )
 
     def card(self, kind: ChartKind, setup: ChartSetup) -> ChartCardState | None:
-        """The words above the chart; None while there is no run."""
+        """Text above the chart; None while there is no run."""
         run = self._workspace.run_store.current()
         if run is None:
             return None
@@ -134,7 +134,7 @@ class ExtraCharts:
     def crosshair(
         self, kind: ChartKind, setup: ChartSetup, x: float, *, is_shown: bool, width_px: int
     ) -> CrosshairCard:
-        """Text beside the crosshair, read off the curves as they are drawn."""
+        """Text beside the crosshair, with the values of the curves as drawn."""
         run = self._workspace.run_store.current()
         if kind.key == PARTS_KEY and run is not None:
             return self._time_chart.crosshair(run, x, is_shown=is_shown, width_px=width_px)
@@ -175,7 +175,7 @@ class ExtraCharts:
         return curves
 
     def _drawn(self, run: str, column: str, y: FloatArray, setup: ChartSetup) -> FloatArray:
-        """A column as it is drawn; the same array again while nothing changed."""
+        """Values of a column as drawn; the same array again while nothing changed."""
         if setup.smoothing <= 0.0 and not setup.is_log:
             return y
         key = (run, column, setup.smoothing > 0.0)
@@ -193,7 +193,7 @@ class ExtraCharts:
         return result
 
     def _column(self, run: str, kind: ChartKind, setup: ChartSetup) -> str:
-        """Values within epochs where they are wanted, or as long as no epoch has ended."""
+        """Column to draw: values within epochs if chosen, or as long as no epoch has ended."""
         store = self._feed.store
         plain = kind.columns[0]
         if not kind.within or store.last_value(run, kind.within) is None:
@@ -245,10 +245,10 @@ def _value_at(curve: CurveState, x: float) -> float | None:
 
 
 def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    """Best so far with its epoch, and the last change; of validation where there is some.
+    """Best value so far with its epoch, and the last change; of validation if there is any.
 
     Args:
-        store: Holds the columns.
+        store: Store of the columns.
     """
     if not kind.is_of_epochs:
         return _range_label(store, run, kind)
@@ -315,7 +315,7 @@ def _first_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLab
 
 
 def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
-    """How the values are drawn, where it is not as they are."""
+    """Text on the drawing of values that are not drawn as measured; else empty."""
     parts: list[str] = []
     if setup.smoothing > 0.0:
         parts.append(tr("smoothed {weight}").format(weight=f"{setup.smoothing:g}"))
@@ -327,7 +327,7 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
 
 
 def source_text(kind: ChartKind, source: FieldSource | None) -> str:
-    """Where the values come from."""
+    """Source of the values, as text."""
     if source is not None and source.source:
         return translated_text(source.source)
     return tr("Keras logs, at the end of each epoch") if kind.log else ""

@@ -1,7 +1,7 @@
-"""Data of the charts: columns requested from the hub and kept up with live rows, and flags.
+"""Data of the charts: columns requested from the hub and extended by live rows, and flags.
 
-Of a live run the rows that come while a request is open are kept aside and applied behind the
-reply, without those that it covers already.
+While a request for a live run is open, its rows are kept aside. They are applied after the reply,
+except those that the reply already covers.
 """
 
 import math
@@ -69,7 +69,7 @@ _RUNNING_MEDIAN: Final = "step_time_s"
 _FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
 
 STEP_TAILS: Final = ("step_time_mean", "step_time_p99", "step_time_max")
-"""What a few slow steps move, beside the median, which they do not."""
+"""Statistics of step time that a few slow steps move, unlike the median."""
 
 PART_COLUMNS: Final = tuple(map(part_column, EPOCH_PARTS))
 
@@ -87,7 +87,7 @@ _STANDARD_COLUMNS: Final = (
 
 _MAX_BUCKETS: Final = 2000
 _MAX_COLUMNS: Final = 16
-"""Columns of one request."""
+"""Most columns of one request."""
 
 _MAX_WAITING: Final = 20_000
 _Waiting = deque[tuple[EventRow, AnyEvent]]
@@ -95,13 +95,13 @@ _Waiting = deque[tuple[EventRow, AnyEvent]]
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """A request that is not answered yet.
+    """A request without a reply yet.
 
     Attributes:
-        run: Of which run.
-        columns: Which.
-        meanwhile: Rows that came since it was sent; None for a run's first request.
-        span_s: The stretch that it is about; None: all of the run.
+        run: Run whose columns are requested.
+        columns: Names of the columns.
+        meanwhile: Rows received since the request was sent; None for a run's first request.
+        span_s: Requested stretch of run time, seconds; None: all of the run.
     """
 
     run: str
@@ -115,7 +115,7 @@ class ChartFeed:
 
     Attributes:
         store: Columns of the runs that were shown.
-        flags: Their actions.
+        flags: Actions of these runs.
     """
 
     def __init__(self, request: SendRequest) -> None:
@@ -133,7 +133,7 @@ class ChartFeed:
         self._outlines: dict[str, int] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
-        """Ask for the columns of runs that were not shown before."""
+        """Request the columns of runs that were not shown before."""
         for summary in runs:
             run = summary.run
             if run in self._covered or run in self._waiting:
@@ -142,19 +142,20 @@ class ChartFeed:
             self._request_columns(_PendingRequest(run, _STANDARD_COLUMNS))
 
     def want(self, columns: Iterable[str], *, by: str = "charts") -> None:
-        """Hold these columns too, of every run that is shown, from now on.
+        """Also hold these columns of every run that is shown, from now on.
 
         Args:
-            columns: In the place of those that the same one wanted before.
+            columns: Columns that replace those wanted by the same user before.
+            by: Name of the user of the columns.
         """
         self._wanted_columns[by] = tuple(columns)
         for run in self._covered:
             self._request_missing(run)
 
     def points(self, run: str, column: str, visible_range: VisibleRange) -> Points:
-        """A column thinned to a window; asked for in detail where what is held is too coarse.
+        """Return a column thinned to a window; request detail where the held data is too coarse.
 
-        What is held is drawn until the answer is there.
+        The held data is drawn until the reply is there.
         """
         span_s = self.store.coarse_span_s(run, column, visible_range)
         if span_s is not None and span_s != self._refused.get(run):
@@ -164,19 +165,19 @@ class ChartFeed:
     def epoch_bars(
         self, run: str, columns: Sequence[str], visible_range: VisibleRange
     ) -> EpochBars:
-        """Columns of epochs as bars; requested in detail as `points` does."""
+        """Return columns of epochs as bars; request detail as `points` does."""
         self.points(run, columns[0], visible_range)
         return self.store.epoch_bars(run, columns, visible_range)
 
     def have(self, runs: Iterable[str]) -> set[str]:
-        """Columns in which anything was read, in any of these runs, as far as is known."""
+        """Columns known to have a reading in any of these runs."""
         return {column for run in runs for column in self._have.get(run, ())}
 
     def apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """Take an event of any run.
 
         Args:
-            is_live: False: it comes from history, and the columns know it already.
+            is_live: False if the event comes from history and the columns already contain it.
         """
         if isinstance(event, ActionRecord):
             self.flags.add(row.run, row.row, row.t_s, event)
@@ -193,7 +194,7 @@ class ChartFeed:
             self.store.apply_event(row.run, row.t_s, _as_sampled(event))
 
     def apply_series(self, reply: SeriesReply) -> None:
-        """Take columns that were asked here, then the rows that came meanwhile."""
+        """Take columns that this feed requested, then the rows received meanwhile."""
         if reply.one_of > 1:
             self._apply_outline(reply)
         elif (pending := self._pending.pop(reply.request_id, None)) is not None:
@@ -228,20 +229,20 @@ class ChartFeed:
         self._have.setdefault(pending.run, set()).update(reply.have)
 
     def outline_text(self, run: str, column: str) -> str:
-        """What is to be said of a chart while it is an outline; else empty."""
+        """Remark on a chart while it is only a preview; else empty."""
         one_of = self._outlines.get(run)
         if one_of is None or not is_sample_column(column):
             return ""
         return tr("preview: 1 in {n} samples so far").format(n=count_text(one_of))
 
     def note_pending(self, pending: ReplyPending) -> None:
-        """The hub is at work on an answer."""
+        """Note that the hub is working on a reply."""
         known = self._pending.get(pending.request_id)
         if known is not None:
             self._working[known.run] = pending
 
     def refuse(self, request_number: int) -> None:
-        """The hub could not answer: ask again when the run is shown again."""
+        """Drop a request that the hub refused; it is sent again when the run is shown again."""
         pending = self._pending.pop(request_number, None)
         if pending is None:
             return
@@ -254,7 +255,7 @@ class ChartFeed:
         self._held.get(pending.run, set()).difference_update(pending.columns)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all that is held of these runs."""
+        """Drop all data of these runs."""
         for run in runs:
             self.store.forget(run)
             self.flags.forget(run)
@@ -272,20 +273,20 @@ class ChartFeed:
         }
 
     def is_loaded(self, run: str) -> bool:
-        """Whether a run's columns have come."""
+        """True if a run's columns have been received."""
         return run in self._covered
 
     def loading_text(self, run: str) -> str:
-        """Shown where a run's columns will be."""
+        """Text shown in place of a run's columns until they are received."""
         working = self._working.get(run)
         return tr("Loading\u2026") if working is None else working_text(working.done, working.of)
 
     def column(self, run: str, metric: LimitMetric) -> str:
-        """The column that shows a metric.
+        """Column that shows a metric.
 
-        The allocator's where there is no GPU's, and native memory where that allocator counts
-        nothing; the running epoch's step time until an epoch has ended, and from then on the
-        medians of whole epochs, which limits are held against too.
+        Without a GPU, VRAM shows the allocator's column, or native memory where that allocator
+        counts nothing. Step time shows the running epoch's values until an epoch has ended, and
+        from then on the medians of whole epochs, which limits are also compared with.
         """
         if metric == "vram" and self.native_bytes(run) is not None:
             return NATIVE_BYTES
@@ -296,10 +297,10 @@ class ChartFeed:
         return fallback
 
     def native_bytes(self, run: str) -> float | None:
-        """Native memory in use at the last epoch's end, where it replaces the allocator's.
+        """Native memory in use at the last epoch's end, bytes, where it replaces the allocator's.
 
-        That of a CPU counts large tensors alone, and of a small model nothing at all. None: it
-        counts something, there is a GPU, or native memory is not known.
+        The allocator of a CPU counts only large tensors, and nothing for a small model. None: the
+        allocator counts something, there is a GPU, or native memory is not known.
         """
         store = self.store
         if store.last_value(run, METRIC_COLUMNS["vram"]) is not None:
@@ -309,7 +310,7 @@ class ChartFeed:
         return store.last_value(run, NATIVE_BYTES)
 
     def last_epoch_parts(self, run: str) -> dict[str, float]:
-        """Seconds of each part of the last epoch that ended, by name: those that took any."""
+        """Seconds of each part of the last ended epoch, by name; only parts that took time."""
         known = {
             name: (float(t_s[-1]), float(values[-1]))
             for name, column in zip(EPOCH_PARTS, PART_COLUMNS, strict=True)
@@ -361,7 +362,7 @@ class ChartFeed:
             self._request_columns(_PendingRequest(run, part, deque(maxlen=_MAX_WAITING)))
 
     def _note_columns(self, run: str, event: AnyEvent) -> None:
-        """What a live run has begun to measure since its columns were asked for."""
+        """Add columns that a live run has begun to measure since its columns were requested."""
         if isinstance(event, EpochEnded):
             have = self._have.setdefault(run, set())
             have.update(f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in event.logs)
@@ -376,7 +377,7 @@ class ChartFeed:
 
 
 def _as_sampled(event: AnyEvent) -> AnyEvent:
-    """A graph size counted at an epoch's end as a sample, so that curve and card agree at once."""
+    """Turn a graph size from an epoch's end into a sample: curve and card agree at once."""
     if isinstance(event, GraphSize):
         return Sample(t_s=event.t_s, graph_operations=float(event.operations))
     return event
@@ -398,7 +399,7 @@ class FlagStore:
         Args:
             row: The hub's row id.
             t_s: Run time, seconds.
-            record: What was done.
+            record: Record of the action.
         """
         if record.action in _FLAGGED:
             self._records.setdefault(run, {})[row] = (t_s, record)
@@ -407,7 +408,7 @@ class FlagStore:
         self._records.pop(run, None)
 
     def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagState, ...]:
-        """The flags of a run on an axis, rising."""
+        """Flags of a run on an axis, in rising order."""
         found = sorted(self._records.get(run, {}).items(), key=_flag_time_s)
         return tuple(
             FlagState(
@@ -423,7 +424,7 @@ class FlagStore:
         )
 
     def last_clearing_s(self, run: str) -> float:
-        """Run time of the last collect, reload or restart that worked; 0 if there was none."""
+        """Run time of the last successful collect, reload or restart, seconds; 0: none."""
         times = [
             t_s
             for t_s, record in self._records.get(run, {}).values()

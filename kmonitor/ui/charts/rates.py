@@ -19,15 +19,15 @@ _MIN_POINTS: Final = 6
 _MIN_EPOCHS: Final = 2.0
 _MIN_SECONDS: Final = 8.0
 _WARM_UP_EPOCHS: Final = 1.0
-"""A run, and one that was reloaded, traces and fills its buffers first: that is no growth."""
+"""Epochs ignored after a start or reload: tracing and filling of buffers are no growth."""
 
 _JUDGED_EPOCHS: Final = 4.0
 _JUDGED_FROM_S: Final = SPAN_SECONDS + 60.0
-"""Before, a slope is shown and not coloured."""
+"""Seconds of data below which a slope is shown without colour."""
 
 _BINS: Final = 60
 _STEADY_PART: Final = 0.004
-"""A change over the whole span below this part of the value is called steady."""
+"""A change over the whole span below this fraction of the value counts as steady."""
 
 _SIGMA_OF_MAD: Final = 1.4826
 _INDEPENDENT: Final = 30
@@ -38,13 +38,13 @@ _BEYOND: Final = 3.0
 def epoch_rate(
     x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, start_epoch: float = 0.0
 ) -> RateLabel:
-    """The rate by epoch, or by fit where models are trained one after the other.
+    """Rate per epoch, or per fit where models are trained one after the other.
 
     Args:
         x: Epochs of all fits in a row, `[n]`.
         y: Values, `[n]`.
-        start_epoch: Where the run, or its last reload, was, in epochs; what follows is judged
-            after one epoch of warm-up.
+        start_epoch: Epoch of the run's start or last reload; values are judged after one epoch of
+            warm-up.
     """
     is_warm = x >= start_epoch + _WARM_UP_EPOCHS
     x = x[is_warm]
@@ -67,7 +67,7 @@ def epoch_rate(
 
 
 def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0) -> RateLabel:
-    """The rate by minute, while too few epochs have ended.
+    """Rate per minute, used while too few epochs have ended.
 
     Args:
         x: Run time, seconds, `[n]`.
@@ -86,12 +86,12 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0)
 
 
 def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -> RateLabel:
-    """Shown instead of the rate while too little has happened since a reload.
+    """Text shown instead of the rate while there is too little data since a reload.
 
     Args:
-        metric: Of which; step times come once an epoch.
-        epoch_now: Where the run is, in epochs of all fits in a row.
-        start_epoch: Where it was reloaded.
+        metric: Metric of the rate; step times come once an epoch.
+        epoch_now: Current position of the run, in epochs of all fits in a row.
+        start_epoch: Position of the last reload, in the same epochs.
     """
     wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
     left = math.ceil(start_epoch + _WARM_UP_EPOCHS + wanted - epoch_now)
@@ -102,7 +102,7 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """At most `_BINS` points, one for each equal stretch: a slow epoch has no more weight."""
+    """At most `_BINS` points, one per equal stretch: a slow epoch has no more weight."""
     is_finite = np.isfinite(x) & np.isfinite(y)
     x = x[is_finite]
     y = y[is_finite]
@@ -144,7 +144,7 @@ def _rate_label(  # noqa: PLR0913 - all of it belongs to one sentence
 
 
 def _is_significant(slope: float, x: FloatArray, y: FloatArray) -> bool:
-    """Whether values go that way by more than they scatter, and still do in the later half."""
+    """True if the change exceeds the scatter of the values, also in the later half."""
     is_finite = np.isfinite(x) & np.isfinite(y)
     x = x[is_finite]
     y = y[is_finite]

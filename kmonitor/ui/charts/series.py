@@ -1,4 +1,4 @@
-"""A column in memory: as it grows, and a zoomed stretch of it."""
+"""Columns in memory: a growing series, and a zoomed stretch."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from kmonitor.ui.plots.thinning import MAX_BUCKETS, bucket_edges, thin_to_bucket
 from kmonitor_agent.wire.messages.unions import ThinnedColumn
 
 Span = tuple[float, float]
-"""Run times from and to, seconds."""
+"""First and last run time, seconds."""
 
 TAIL_SAMPLES: Final = 10_000
-"""Newest samples that are kept unthinned."""
+"""Number of newest samples that are kept unthinned."""
 
 HISTORY_POINTS: Final = 4_000
-"""Most points that everything older is thinned to."""
+"""Most points that older samples are thinned to."""
 
 _COMPACT_EVERY: Final = 2_500
 _FIRST_CAPACITY: Final = 512
@@ -28,8 +28,8 @@ class GrowingSeries:
     """Times and values that grow at the end, in memory that stays bounded; one thread.
 
     Attributes:
-        version: Grows with every change, to see what must be redrawn.
-        is_thinned: Whether there were more samples than are held here.
+        version: Counter that grows with every change, to detect curves that must be redrawn.
+        is_thinned: True if there were more samples than are held here.
     """
 
     def __init__(self) -> None:
@@ -50,11 +50,11 @@ class GrowingSeries:
 
     @property
     def values(self) -> FloatArray:
-        """Values, NaN for a gap, `[n]`; a view as `t_s`."""
+        """Values, NaN for a gap, `[n]`; a view, like `t_s`."""
         return self._y[: self._size]
 
     def append(self, t_s: float, value: float) -> None:
-        """One more sample; one that is not newer than the last is already here and left out."""
+        """Add a sample; one that is not newer than the last is already held and ignored."""
         if self._size and t_s <= self._t[self._size - 1]:
             return
         if abs(value) > MOST_CHARTED:
@@ -70,16 +70,16 @@ class GrowingSeries:
             self._compact()
 
     def break_line(self, t_s: float) -> None:
-        """Nothing is known from here to the next sample."""
+        """Begin a gap that lasts until the next sample."""
         if self._size and not np.isnan(self._y[self._size - 1]):
             self.append(t_s, np.nan)
 
     def splice(self, t_s: FloatArray, values: FloatArray) -> None:
-        """Replace what is held of a stretch of time by what the hub sent for it.
+        """Replace the samples of a stretch of time by those that the hub sent for it.
 
         Args:
-            t_s: Rising, `[n]`.
-            values: `[n]`.
+            t_s: Run times, rising, seconds, `[n]`.
+            values: Values, `[n]`.
         """
         if not len(t_s):
             return
@@ -100,7 +100,7 @@ class GrowingSeries:
         self.version += 1
 
     def _compact(self) -> None:
-        """Thin the oldest of the tail into the history, and that if it has grown too long."""
+        """Thin the oldest tail samples into the history, and the history if it is too long."""
         self.is_thinned = True
         cut = self._history + _COMPACT_EVERY
         old_t, old_y = _thinned(
@@ -128,17 +128,17 @@ def _doubled(array: FloatArray) -> FloatArray:
 
 
 def clipped_for_charts(values: FloatArray) -> FloatArray:
-    """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
+    """Values whose differences, means and squares stay in the range of a double, `[n]`."""
     return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
 
 
 @dataclass(frozen=True, slots=True)
 class ZoomedSeries:
-    """Columns that the hub sent for a stretch.
+    """Columns that the hub sent for a stretch of time.
 
     Attributes:
-        span_s: The requested stretch; up to infinity: to the newest moment and on.
-        columns: What it has there.
+        span_s: The requested stretch; an infinite end follows the newest moment.
+        columns: Series of that stretch, by column.
     """
 
     span_s: Span
@@ -146,28 +146,29 @@ class ZoomedSeries:
 
     @property
     def is_live(self) -> bool:
-        """Whether live rows belong to it."""
+        """True if live rows are added to this stretch."""
         return math.isinf(self.span_s[1])
 
     def series(self, column: str, span_s: Span) -> GrowingSeries | None:
-        """The column if it is here and knows this stretch."""
+        """The column's series if it is held and covers this stretch; else None."""
         is_covered = self.span_s[0] <= span_s[0] and span_s[1] <= self.span_s[1]
         found = self.columns.get(column) if is_covered else None
         return found if found is not None and len(found) else None
 
 
 _MARGIN_PART: Final = 0.5
-"""Requested on either side, for small moves; in parts of what is shown."""
+"""Margin requested on either side for small moves, as a fraction of the shown stretch."""
 
 _ENOUGH_POINTS: Final = 2 * MAX_BUCKETS
-"""With this many points in sight more would be thinned before they are drawn."""
+"""Points in view from which any more would be thinned before drawing."""
 
 
 def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
-    """What to ask about, to see this stretch as it was; None where what is held shows it.
+    """Stretch to request for full detail; None where the held samples already show it.
 
     Args:
-        series: What is held, of the best that is.
+        series: The most detailed series that is held.
+        span_s: The shown stretch.
     """
     from_s, to_s = span_s
     first, end = (int(at) for at in np.searchsorted(series.t_s, (from_s, to_s)))
@@ -181,7 +182,7 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
 
 
 def column_series(column: ThinnedColumn) -> GrowingSeries:
-    """A column as the hub sent it."""
+    """Series of a column that the hub sent."""
     series = GrowingSeries()
     series.splice(*column_points(column))
     series.is_thinned = is_thinned(column)
@@ -200,11 +201,11 @@ def column_points(column: ThinnedColumn) -> tuple[FloatArray, FloatArray]:
 
 
 def is_thinned(column: ThinnedColumn) -> bool:
-    """Whether there are more samples than the hub sent."""
+    """True if there are more samples than the hub sent."""
     n_finite = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
     return column.n_raw > int(n_finite)
 
 
 def unpack_doubles(packed: bytes) -> FloatArray:
-    """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
+    """Unpack little-endian doubles of a reply, `[n]`; bytes after the last double are ignored."""
     return np.frombuffer(packed, "<f8", count=len(packed) // 8)

@@ -1,4 +1,4 @@
-"""The columns that charts draw, per run: from the hub's answers and the live rows behind them."""
+"""Columns that charts draw, by run, from the hub's replies and the live rows after them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -54,10 +54,10 @@ class VisibleRange:
     """The part of the horizontal axis that a chart shows.
 
     Attributes:
-        kind: What the axis counts.
-        x_from: Its start.
-        x_to: Its end.
-        width_px: How wide that is drawn, pixels.
+        kind: Unit of the axis.
+        x_from: Start of the part.
+        x_to: End of the part.
+        width_px: Width of the drawn part, pixels.
     """
 
     kind: XKind
@@ -68,14 +68,14 @@ class VisibleRange:
 
 @dataclass(frozen=True, slots=True)
 class EpochBars:
-    """Values of epochs as bars, each the mean of those of its epochs.
+    """Values of epochs as bars; each bar is the mean of its epochs.
 
     Attributes:
         x_from: Left edges, rising, `[n_bars]`.
         x_to: Right edges, `[n_bars]`.
-        values: NaN where not known, `[n_columns, n_bars]`.
-        first: Index of the first epoch of each, `[n_bars]`.
-        last: Of the last, `[n_bars]`.
+        values: Heights, NaN where not known, `[n_columns, n_bars]`.
+        first: Index of the first epoch of each bar, `[n_bars]`.
+        last: Index of the last epoch of each bar, `[n_bars]`.
     """
 
     x_from: FloatArray
@@ -92,7 +92,7 @@ NO_BARS: Final = EpochBars(NO_POINTS, NO_POINTS, np.empty((0, 0)), _NO_INDEX, _N
 
 @dataclass(slots=True)
 class _RunSeries:
-    """What is held of one run."""
+    """Data held of one run."""
 
     columns: dict[str, GrowingSeries] = field(default_factory=dict[str, GrowingSeries])
     epochs: EpochAxis = field(default_factory=EpochAxis)
@@ -105,7 +105,7 @@ class _RunSeries:
     )
 
     def axis(self, kind: XKind) -> EpochAxis | None:
-        """What the horizontal axis counts; None: seconds."""
+        """Epochs or fits of the horizontal axis; None: seconds."""
         return {"epochs": self.epochs, "models": self.models, "seconds": None}[kind]
 
     def live(self) -> _Live:
@@ -114,12 +114,12 @@ class _RunSeries:
         return (*self.columns.items(), *closer.items())
 
     def series(self, column: str, span_s: Span) -> GrowingSeries | None:
-        """What shows a column best in this stretch; None where it is not held."""
+        """Most detailed series of a column in this stretch; None where the column is not held."""
         closer = self.closer.series(column, span_s) if self.closer is not None else None
         return self.columns.get(column) if closer is None else closer
 
     def span_s(self, visible_range: VisibleRange) -> Span:
-        """The run times that a window shows, as far as the run has come."""
+        """Run times that a window shows, up to the run's newest moment, seconds."""
         axis = self.axis(visible_range.kind)
         edges = np.array((visible_range.x_from, visible_range.x_to))
         from_s, to_s = edges if axis is None else axis.t_s_of(edges)
@@ -127,12 +127,12 @@ class _RunSeries:
 
 
 class SeriesStore:
-    """Holds the columns that were asked for; owned by the main thread.
+    """Holds the requested columns; owned by the main thread.
 
-    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to
-    `apply_event`: rows that the answer already covers are left out. Columns of a long run are
-    thinned; what a zoomed chart shows is requested once more (`coarse_span_s`, `apply_detail`),
-    and held until the next.
+    Request a run's columns from the hub, pass the reply to `backfill`, and each live row to
+    `apply_event`: rows that the reply already covers are ignored. Columns of a long run are
+    thinned; the stretch of a zoomed chart is requested once more (`coarse_span_s`,
+    `apply_detail`) and held until the next one.
     """
 
     def __init__(self) -> None:
@@ -163,11 +163,11 @@ class SeriesStore:
                 _extend_to(held, float(t_s))
 
     def apply_detail(self, reply: SeriesReply, span_s: Span) -> None:
-        """Take the columns that the hub sent for a stretch, in the place of the one before.
+        """Take the columns that the hub sent for a stretch; they replace the stretch before.
 
         Args:
-            reply: Its columns; epochs are known.
-            span_s: What was asked about.
+            reply: Columns of the stretch; epochs are already known.
+            span_s: Requested stretch, seconds.
         """
         held = self._runs.get(reply.run)
         if held is not None:
@@ -177,9 +177,9 @@ class SeriesStore:
             )
 
     def coarse_span_s(self, run: str, column: str, visible_range: VisibleRange) -> Span | None:
-        """The stretch to ask the hub about, to show what was; None: it is shown.
+        """Stretch to request from the hub for full detail, seconds; None: nothing is missing.
 
-        Up to infinity where it reaches to the newest moment.
+        Its end is infinite where the stretch reaches to the newest moment.
         """
         held = self._runs.get(run)
         if held is None or column not in held.columns or not held.columns[column].is_thinned:
@@ -192,12 +192,12 @@ class SeriesStore:
         return requested_s
 
     def thinned(self, run: str) -> list[str]:
-        """Columns of which there is more than is held."""
+        """Columns with more samples than are held."""
         held = self._runs.get(run)
         return [name for name, each in held.columns.items() if each.is_thinned] if held else []
 
     def apply_event(self, run: str, t_s: float, event: AnyEvent) -> None:
-        """Take a live row; one of a run that is not held is left out.
+        """Take a live row; rows of runs that are not held are ignored.
 
         Args:
             t_s: Run time of the row, seconds.
@@ -225,16 +225,16 @@ class SeriesStore:
         _extend_to(held, t_s)
 
     def forget(self, run: str) -> None:
-        """Drop all that is held of a run."""
+        """Drop all data of a run."""
         self._runs.pop(run, None)
 
     def holds(self, run: str, column: str = "") -> bool:
-        """Whether this run (and column) was back-filled."""
+        """True if this run (and column) was back-filled."""
         held = self._runs.get(run)
         return held is not None and (not column or column in held.columns)
 
     def points(self, run: str, column: str, visible_range: VisibleRange) -> Points:
-        """A column thinned to a window; the same arrays again while nothing changed."""
+        """Points of a column thinned to a window; the same arrays again while nothing changed."""
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None:
@@ -266,7 +266,7 @@ class SeriesStore:
     def epoch_bars(
         self, run: str, columns: Sequence[str], visible_range: VisibleRange
     ) -> EpochBars:
-        """Columns with one value an epoch, as bars; of more epochs than fit several share one."""
+        """Columns with one value per epoch, as bars; several epochs share a bar if not all fit."""
         held = self._runs.get(run)
         if held is None or not len(held.epochs):
             return NO_BARS
@@ -292,11 +292,11 @@ class SeriesStore:
         return _grouped_bars(table[:, epochs], epochs, (x_from[epochs], x_to[epochs]), in_one)
 
     def recent_points(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
-        """The newest part of a column as it is, for a trend: the last epochs or seconds.
+        """Newest part of a column, unthinned, for a trend: the last epochs or seconds.
 
         Args:
-            span_x: How far back from the newest sample, in `kind`.
-            kind: Unit of the x that comes back.
+            span_x: Length back from the newest sample, in `kind`.
+            kind: Unit of the returned x.
         """
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
@@ -324,7 +324,7 @@ class SeriesStore:
         return series.t_s[is_known], series.values[is_known]
 
     def known_values(self, run: str, column: str) -> FloatArray:
-        """What is held of a column, oldest first, without gaps; a copy."""
+        """Held values of a column, oldest first, without gaps; a copy."""
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
         return series.values[~np.isnan(series.values)] if series is not None else NO_POINTS
@@ -332,7 +332,7 @@ class SeriesStore:
     def value_at(self, run: str, column: str, x: float, kind: XKind) -> float | None:
         """The last value at or before x; None before the first, in a gap, or beyond the end.
 
-        Of a column with one value for each epoch: that of the epoch that x lies in.
+        For a column with one value per epoch, the value of the epoch that contains x.
         """
         held = self._runs.get(run)
         whole = held.columns.get(column) if held is not None else None
@@ -351,12 +351,12 @@ class SeriesStore:
         return float(series.values[index])
 
     def last_value(self, run: str, column: str) -> float | None:
-        """The newest value of a column; None where there is none yet."""
+        """Newest value of a column; None where there is none yet."""
         known = self.known_values(run, column)
         return float(known[-1]) if len(known) else None
 
     def x_of(self, run: str, t_s: float, kind: XKind) -> float:
-        """Where a run time lies on the axis, for flags; 0 for a run that is not held."""
+        """Position of a run time on the axis, for flags; 0 for a run that is not held."""
         held = self._runs.get(run)
         axis = held.axis(kind) if held is not None else None
         if axis is None:
@@ -364,7 +364,7 @@ class SeriesStore:
         return float(axis.x_of(np.array([t_s]))[0])
 
     def t_s_of(self, run: str, x: float, kind: XKind) -> float:
-        """The run time of a place on the axis, seconds; 0 for a run that is not held."""
+        """Run time of a position on the axis, seconds; 0 for a run that is not held."""
         held = self._runs.get(run)
         return self._t_s_at(held, x, kind) if held is not None else 0.0
 
@@ -379,7 +379,7 @@ class SeriesStore:
         return 0.0, max(ends)
 
     def epoch_marks(self, run: str, kind: XKind) -> FloatArray:
-        """Where the run's epochs begin on the axis, `[n_epochs]`."""
+        """Positions of the starts of the run's epochs on the axis, `[n_epochs]`."""
         held = self._runs.get(run)
         if held is None:
             return NO_POINTS
@@ -415,7 +415,7 @@ class SeriesStore:
 def _grouped_bars(
     table: FloatArray, epochs: NDArray[np.intp], edges: Points, in_one: int
 ) -> EpochBars:
-    """One bar for so many epochs, the mean of them."""
+    """One bar for every `in_one` epochs: their mean."""
     begins = np.flatnonzero(np.diff(epochs // in_one, prepend=-1))
     ends = np.append(begins[1:], len(epochs)) - 1
     known = ~np.isnan(table)

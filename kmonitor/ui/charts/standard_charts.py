@@ -61,7 +61,7 @@ from kmonitor_agent.wire.messages.readings import step_time_column
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 _MOST_SHARES: Final = 3
-"""Of the time of an epoch, named on the card of the step time."""
+"""Most shares of an epoch's time named on the card of the step time."""
 
 _OFFER: Final = 1.12
 _RATE_EVERY_S: Final = 1.0
@@ -71,8 +71,8 @@ class StandardCharts:
     """Builds the charts' states for the selected run; main thread only.
 
     Attributes:
-        x_kind: What the horizontal axis counts.
-        evidence_of: The metric whose verdict is opened; its window is shaded.
+        x_kind: Unit of the horizontal axis.
+        evidence_of: Metric whose verdict is open; the window of its evidence is shaded.
     """
 
     def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
@@ -86,29 +86,29 @@ class StandardCharts:
 
     @property
     def is_live(self) -> bool:
-        """Whether the charts follow the newest data."""
+        """True if the charts follow the newest data."""
         return self._range is None
 
     def refresh_texts(self) -> None:
-        """Drop texts that are cached in the language or unit of before."""
+        """Drop cached texts after a change of language or unit."""
         self._rates.clear()
 
     def count(self, kind: XKind) -> None:
-        """Count epochs or seconds from now on."""
+        """Set the unit of the horizontal axis."""
         if kind != self.x_kind:
             self.x_kind = kind
             self._range = None
 
     def hold_range(self) -> None:
-        """Keep the range that is shown now."""
+        """Hold the range that is shown now."""
         self._range = self.x_range()
 
     def follow(self) -> None:
-        """Show all, and what comes."""
+        """Show the whole range and follow new data."""
         self._range = None
 
     def zoom(self, lo: float, hi: float) -> None:
-        """Show this range and hold it; kept within what there is."""
+        """Show and hold this range, kept within the full range."""
         self._range = zoomed_range(lo, hi, self._full_range(), self.x_kind)
 
     def x_range(self) -> tuple[float, float]:
@@ -119,7 +119,7 @@ class StandardCharts:
         """Run times that are shown while the view is held, seconds; None while all is shown.
 
         Args:
-            run: Of which run that is drawn; None: the selected one.
+            run: A drawn run; None: the selected one.
         """
         current = self._workspace.run_store.current()
         run = run or (current.run if current is not None else None)
@@ -131,10 +131,10 @@ class StandardCharts:
         return begin, end
 
     def state(self, metric: LimitMetric, width_px: int) -> ChartState:
-        """The chart of one metric.
+        """Return the state of the chart of one metric.
 
         Args:
-            width_px: How wide the range is drawn.
+            width_px: Width of the drawn range, pixels.
         """
         run = self._workspace.run_store.current()
         unit = METRIC_UNITS[metric]
@@ -166,14 +166,14 @@ class StandardCharts:
         )
 
     def evidence_span(self, run: RunSummary, verdict: Verdict) -> tuple[float, float]:
-        """From where to where the window of a verdict's evidence reaches."""
+        """Start and end of the window of a verdict's evidence on the axis."""
         return self._forecasts(run).evidence(verdict)
 
     def card(self, metric: LimitMetric, *, now_s: float) -> ChartCardState | None:
-        """The words above one chart; None while there is no run.
+        """Text above one chart; None while there is no run.
 
         Args:
-            now_s: Monotonic time: rates are computed once a second.
+            now_s: Monotonic time, seconds; rates are computed once a second.
         """
         run = self._workspace.run_store.current()
         if run is None:
@@ -208,7 +208,7 @@ class StandardCharts:
         return CrosshairCard(x_position_text(x, self.x_kind), lines, is_shown)
 
     def dry_run(self) -> tuple[str, ...]:
-        """What the limits of the selected run would have done in what was measured of it."""
+        """Text on what the limits of the selected run would have done with its data so far."""
         run = self._workspace.run_store.current()
         found: list[str] = []
         for metric in METRIC_UNITS if run is not None else ():
@@ -237,13 +237,13 @@ class StandardCharts:
         return tuple(found)
 
     def _verdict(self, run: RunSummary, metric: LimitMetric) -> Verdict | None:
-        """None too where the chart shows something else than what was judged."""
+        """Verdict on a metric; None also where the chart shows other values than those judged."""
         if is_native(self._as_charted(run), metric):
             return None
         return self._workspace.verdicts.get(run.run, metric)
 
     def _slow_steps_hint(self, run: str) -> str:
-        """What the median does not say where a few slow steps take much of the time."""
+        """Remark for the median where a few slow steps take much of the time."""
         store = self._feed.store
         columns = [STEP_TIME_COLUMN, *map(step_time_column, STEP_TAILS)]
         median, mean, most, longest = (store.last_value(run, column) for column in columns)
@@ -256,7 +256,7 @@ class StandardCharts:
         )
 
     def _last_epoch_hint(self, run: str) -> str:
-        """Where most of the last epoch's time went."""
+        """Largest shares of the last epoch's time."""
         shares = share_texts(self._feed.last_epoch_parts(run))[:_MOST_SHARES]
         return tr("last epoch: {shares}").format(shares=" \u00b7 ".join(shares)) if shares else ""
 
@@ -268,7 +268,7 @@ class StandardCharts:
         return translated_text(source.absent) if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
-        """The run with the values that its charts end at."""
+        """The run with the last values of its charts."""
         native_bytes = self._feed.native_bytes(run.run)
         if native_bytes is not None:
             run = with_native(run, native_bytes)
@@ -395,13 +395,13 @@ def _limit_line_state(line: LimitLine, *, can_set: bool) -> LimitLineState:
 
 
 _TOO_FAR_ABOVE: Final = 3.0
-"""A limit beyond this many times the highest value would press the curves flat."""
+"""A limit beyond this many times the highest value would flatten the curves."""
 
 
 def _range_below(
     limit: LimitLineState | None, highest: float | None, curves: tuple[CurveState, ...]
 ) -> tuple[float, float] | None:
-    """A range that leaves a far limit beyond the top; None: the chart takes what it needs."""
+    """Vertical range that leaves a far limit beyond the top; None: the chart chooses its own."""
     top = _highest(curves)
     if limit is None or highest is None or top is None or limit.value <= _TOO_FAR_ABOVE * top:
         return None
@@ -409,13 +409,13 @@ def _range_below(
 
 
 _LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models": 0.05}
-"""Shown of the axis at least, however far one zooms in."""
+"""Shortest shown stretch of the axis at the highest zoom, by unit."""
 
 
 def zoomed_range(
     lo: float, hi: float, whole: tuple[float, float], kind: XKind
 ) -> tuple[float, float] | None:
-    """The range to hold after zooming to `lo..hi`, kept within the whole; None: all is shown."""
+    """Range to hold after zooming to `lo..hi`, kept within the whole; None: show the whole."""
     start, end = whole
     span = min(max(hi - lo, _LEAST_SPAN[kind]), end - start)
     lo = min(max(lo, start), end - span)
@@ -423,7 +423,7 @@ def zoomed_range(
 
 
 def x_position_text(x: float, kind: XKind) -> str:
-    """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
+    """Text of a position on the horizontal axis: "epoch 28", "4 min", "model 3"."""
     if kind == "seconds":
         return duration_text(x)
     text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
@@ -431,10 +431,10 @@ def x_position_text(x: float, kind: XKind) -> str:
 
 
 _MOST_AHEAD = 0.75
-"""Most that is shown of the future, in parts of what is known."""
+"""Longest shown future, as a fraction of the known past."""
 
 _TOO_FAR_AHEAD = 3.0
-"""A limit farther ahead than this many times what is known is named in text only."""
+"""A limit farther ahead than this many times the known past is named in text only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +444,7 @@ class ForecastBuilder:
     Attributes:
         store: The run's columns.
         run: The run.
-        x_kind: What the horizontal axis counts.
+        x_kind: Unit of the horizontal axis.
     """
 
     store: SeriesStore
@@ -452,7 +452,7 @@ class ForecastBuilder:
     x_kind: XKind
 
     def shown_ahead(self, verdicts: list[Verdict], known: float) -> float:
-        """How much of the future is worth showing beside `known`, in the axis' kind."""
+        """Length of the future worth showing beside `known`, in the unit of the axis."""
         wanted = 0.0
         for verdict in verdicts:
             found = self._span(verdict)
@@ -462,10 +462,10 @@ class ForecastBuilder:
         return min(1.05 * wanted, _MOST_AHEAD * known)
 
     def state(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
-        """The forecast of one chart; None where there is none.
+        """Forecast of one chart; None where there is none.
 
         Args:
-            newest: Where the newest moment lies on the axis.
+            newest: Position of the newest moment on the axis.
         """
         if verdict is None or (forecast := verdict.forecast) is None:
             return None
@@ -487,14 +487,14 @@ class ForecastBuilder:
         )
 
     def evidence(self, verdict: Verdict) -> tuple[float, float]:
-        """From where to where the window of the evidence reaches."""
+        """Start and end of the window of the evidence on the axis."""
         run = self.run.run
         kind = self.x_kind
         begin, end = (self.store.x_of(run, t_s, kind) for t_s in (verdict.from_s, verdict.to_s))
         return begin, end
 
     def _span(self, verdict: Verdict) -> tuple[float, float, float | None] | None:
-        """Likely, earliest and latest distance to the limit; None: none, or not to be placed."""
+        """Likely, earliest and latest distance to the limit; None: no forecast for this axis."""
         forecast = verdict.forecast
         if forecast is None or has_ended(self.run):
             return None

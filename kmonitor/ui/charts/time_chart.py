@@ -40,23 +40,23 @@ _HUES: Final = {
     "ours": -4,
     "rest": -2,
 }
-"""Of the parts, as of `Palette.hue`."""
+"""Hues of the parts, as indices for `Palette.hue`."""
 
 
 class TimeChart:
     """Builds the chart's state for the selected run; main thread only."""
 
     def __init__(self, workspace: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
-        """Args: `charts`: Says what part of time is shown, over what."""
+        """Args: `charts`: Source of the time range and of the axis kind."""
         self._workspace = workspace
         self._feed = feed
         self._charts = charts
 
     def state(self, run: RunSummary, width_px: int) -> ChartState:
-        """The chart.
+        """Return the state of the chart.
 
         Args:
-            width_px: How wide the range is drawn.
+            width_px: Width of the drawn range, pixels.
         """
         x_kind = self._charts.x_kind
         bars = self._bars(run, width_px)
@@ -77,7 +77,7 @@ class TimeChart:
         )
 
     def card(self, run: RunSummary) -> ChartCardState:
-        """The words above the chart: the last epoch."""
+        """Text above the chart, on the last epoch."""
         title = chart_title(PARTS_KEY)
         seconds = self._feed.last_epoch_parts(run.run)
         whole_s = sum(seconds.values())
@@ -107,7 +107,7 @@ class TimeChart:
     def crosshair(
         self, run: RunSummary, x: float, *, is_shown: bool, width_px: int
     ) -> CrosshairCard:
-        """The parts of the epoch there, the longest first."""
+        """Parts of the epoch at the crosshair, the longest first."""
         bars = self._bars(run, width_px)
         stack = _stack(bars)
         at = stack.bar_at(x)
@@ -154,7 +154,7 @@ def _stack(bars: EpochBars) -> StackState:
 
 
 def _gaps(bars: EpochBars) -> tuple[GapState, ...]:
-    """Epochs between bars of which nothing is known."""
+    """Gaps between bars: epochs without data."""
     missing = np.flatnonzero(bars.first[1:] > bars.last[:-1] + 1)
     return tuple(
         GapState(float(bars.x_to[at]), float(bars.x_from[at + 1]), tr("No data here"))
@@ -165,7 +165,7 @@ def _gaps(bars: EpochBars) -> tuple[GapState, ...]:
 def _layers(
     heights: FloatArray, whole: FloatArray, shares: FloatArray, values: FloatArray
 ) -> list[LayerState]:
-    """Those that took a part of any bar that is worth a word."""
+    """Layers with a noticeable share of any bar."""
     is_input_known = bool(np.isfinite(values[EPOCH_PARTS.index("input")]).any())
     return [
         LayerState(

@@ -1,4 +1,4 @@
-"""Plain data that a comparison shows; without numpy, which a window has not yet loaded."""
+"""Plain data shown by a comparison. It needs no numpy, which a window has not yet loaded."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ class LegendEntry:
 
     Attributes:
         run: Run id.
-        name: Its name.
-        hue: Index of its colour.
-        tooltip: Name, host, and whether its columns have come.
+        name: Name of the run.
+        hue: Index of the run's colour.
+        tooltip: Name, host, and state of the request for the run's columns.
     """
 
     run: str
@@ -24,12 +24,12 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class CompareCell:
-    """What one run says.
+    """Value of one run for one quantity.
 
     Attributes:
-        text: In the cell.
-        tooltip: More; may be empty.
-        tone: Of the text.
+        text: Text of the cell.
+        tooltip: Further details; may be empty.
+        tone: Tone of the text.
     """
 
     text: str
@@ -42,9 +42,9 @@ class CompareRow:
     """One quantity.
 
     Attributes:
-        title: What it is.
-        cells: One a run, in the order of the legend.
-        differs: Whether not all say the same.
+        title: Name of the quantity.
+        cells: One cell per run, in the order of the legend.
+        differs: True if not all runs have the same value.
     """
 
     title: str
@@ -52,5 +52,5 @@ class CompareRow:
     differs: bool
 
     def as_text(self) -> str:
-        """The row for the clipboard, cells apart by tabs."""
+        """Text of the row for the clipboard, cells separated by tabs."""
         return "\t".join((self.title, *(cell.text for cell in self.cells)))

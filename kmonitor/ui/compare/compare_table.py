@@ -1,4 +1,4 @@
-"""Differences between compared runs: one row a quantity, one column a run."""
+"""Differences between compared runs: one row per quantity, one column per run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -39,18 +39,18 @@ _ORDER: Final[tuple[VerdictMetric, ...]] = ("ram", "vram", "graph", "step_time")
 
 
 class CompareTable:
-    """Looks runs, columns and verdicts up and words them; main thread only."""
+    """Looks up runs, columns and verdicts and formats them as text; main thread only."""
 
     def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
         self._workspace = workspace
         self._feed = feed
 
     def rows(self, runs: Sequence[RunSummary], *, only_differences: bool) -> list[CompareRow]:
-        """The table.
+        """Return the rows of the table.
 
         Args:
-            runs: From left to right.
-            only_differences: Leave out what is the same for all.
+            runs: Runs from left to right.
+            only_differences: Leave out rows that are the same for all runs.
         """
         found = [
             *self._metric_rows(runs),
@@ -85,7 +85,7 @@ class CompareTable:
         return rows
 
     def _training_rows(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
-        """Last value of each of Keras' logs, and the best where its name says what is good."""
+        """Last value of each Keras log, and the best one if the log's name shows its direction."""
         have = self._feed.have(run.run for run in runs)
         columns = sorted(column for column in have if column.startswith(LOG_PREFIX))
         self._feed.want(columns, by="comparison")
@@ -141,7 +141,7 @@ class CompareTable:
 
 
 def _facts() -> tuple[tuple[str, Callable[[RunSummary], str]], ...]:
-    """Title, and what a run says."""
+    """Title of each fact, and the function that formats a run's value."""
     return (
         (tr("Epochs"), lambda run: count_text(run.epochs_done)),
         (tr("Models (fits)"), lambda run: count_text(run.fit)),
@@ -166,7 +166,7 @@ def _learning_rate(run: RunSummary) -> str:
 
 
 def _versions(runs: Sequence[RunSummary]) -> list[CompareRow]:
-    """Packages that not all have in the same version."""
+    """Rows of packages whose version differs between runs."""
     versions_by_run: list[Mapping[str, str]] = [run.versions for run in runs]
     names = sorted(
         {str(name) for versions in versions_by_run for name in versions}, key=str.casefold

@@ -1,4 +1,4 @@
-"""Up to six runs on one chart: which ones, on which axis, each with a hue and name of its own."""
+"""Up to six runs on one chart, each with its own hue and name, and the choice of axis."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Shown:
-    """What is compared, and how; a run keeps its hue while it is."""
+    """Compared runs and their range; a run keeps its hue while it is compared."""
 
     hues: dict[str, int] = field(default_factory=dict[str, int])
     x_range: tuple[float, float] | None = None
@@ -39,8 +39,8 @@ class Comparison:
     """Builds the chart states of a comparison; main thread only.
 
     Attributes:
-        x_kind: What the horizontal axis counts.
-        metric: What is drawn.
+        x_kind: Unit of the horizontal axis.
+        metric: The drawn metric.
     """
 
     def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
@@ -51,18 +51,18 @@ class Comparison:
         self._shown = _Shown()
 
     def compare(self, runs: Sequence[str]) -> None:
-        """Compare these from now on; those beyond the sixth are left out."""
+        """Compare these runs from now on; runs beyond the sixth are left out."""
         self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
         for run in self._shown.hues:
             # The answer is kept with all other verdicts.
             self._workspace.send_request(VerdictsRequest(request_id=0, run=run))
 
     def leave_out(self, run: str) -> None:
-        """Compare this one no more; the others keep their hues."""
+        """Remove a run from the comparison; the others keep their hues."""
         self._shown.hues.pop(run, None)
 
     def runs(self) -> list[RunSummary]:
-        """Those that are compared and still known."""
+        """Compared runs that are still known."""
         known = (self._workspace.run_store.get(run) for run in self._shown.hues)
         return [run for run in known if run is not None]
 
@@ -71,29 +71,28 @@ class Comparison:
         return self._shown.hues.get(run, 0)
 
     def legend(self) -> tuple[LegendEntry, ...]:
-        """What each curve is."""
+        """Legend of the curves."""
         names = self._names()
         return tuple(self._entry(run, names[run.run]) for run in self.runs())
 
     def count(self, kind: XKind) -> None:
-        """Count epochs, seconds or models from now on."""
+        """Set the unit of the horizontal axis: epochs, seconds or models."""
         if kind != self.x_kind:
             self.x_kind = kind
             self._shown.x_range = None
 
     def zoom(self, lo: float, hi: float) -> None:
-        """Show this range; kept within what there is."""
+        """Show this range, kept within the full range."""
         self._shown.x_range = zoomed_range(lo, hi, self._full_range(), self.x_kind)
 
     def show_all(self) -> None:
-        """Show the whole range again."""
         self._shown.x_range = None
 
     def state(self, width_px: int) -> ChartState:
-        """The chart.
+        """Return the state of the chart.
 
         Args:
-            width_px: How wide the range is drawn.
+            width_px: Width of the drawn range, pixels.
         """
         runs = self.runs()
         # Asks once a run, and again where a hub was too busy to answer.
@@ -167,11 +166,11 @@ _ID_LETTERS = 8
 
 
 def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
-    """Names by run: with when it started where others have it too, or with its id.
+    """Names by run id; equal names are distinguished by start time, or else by run id.
 
     Args:
-        runs: All that are compared.
-        now_wall_s: UTC epoch seconds, for what started on another day.
+        runs: All compared runs.
+        now_wall_s: Now, UTC epoch seconds; runs from another day show their date.
     """
     naming_functions: tuple[Callable[[RunSummary], str], ...] = (
         lambda run: run.name,

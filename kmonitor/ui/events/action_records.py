@@ -27,9 +27,9 @@ class MeasuredChange:
 
     Attributes:
         key: "ram", "allocator", "graph" or "functions".
-        title: Its name.
+        title: Name of the measure.
         text: "88.0 → 47.0 GiB".
-        gained: How much less it is now, in its unit.
+        gained: Decrease, in the unit of the measure.
     """
 
     key: str
@@ -42,7 +42,7 @@ def record_summary(record: ActionRecord) -> str:
     """An action's result, duration, measured changes, and requester, in one line.
 
     For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
-    asked by limit ram 80%".
+    requested by limit ram 80%".
     """
     parts = [_outcome_text(record)]
     parts += [f"{change.title} {change.text}" for change in record_changes(record)]
@@ -146,7 +146,7 @@ def action_icon(action: str) -> str:
 
 
 def position_text(record: ActionRecord) -> str:
-    """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
+    """Position in the training: "after epoch 22", "in epoch 22, step 512"."""
     if not record.step:
         return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
     return tr("in epoch {epoch}, step {step}").format(
@@ -155,7 +155,7 @@ def position_text(record: ActionRecord) -> str:
 
 
 def result_text(record: ActionRecord) -> str:
-    """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
+    """Result with its reason: "done", "changed nothing: there was nothing to release"."""
     outcome = tr("done") if record.ok else tr("failed")
     if record.ok and record.unchanged:
         outcome = tr("changed nothing")
@@ -184,7 +184,7 @@ def _traces(count: int) -> str:
 
 
 def record_origin_text(record: ActionRecord) -> str:
-    """Who asked: "asked by limit ram 80%, as part of Auto"; empty when unknown."""
+    """Requester: "requested by limit ram 80%, as part of Auto"; empty when unknown."""
     who = requester_text(record.requested_by)
     parts = [tr("requested by {who}").format(who=who)] if who else []
     if record.part_of:
@@ -197,7 +197,7 @@ _MOST_LETTERS = 96
 
 
 def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
-    """A record in few lines, for under the pointer."""
+    """Short text of a record, for a tooltip."""
     title = action_title(record)
     title = title if record.ok else tr("{action} failed").format(action=title)
     head = " \u00b7 ".join(part for part in (f"{title} {position_text(record)}", moment) if part)
@@ -227,11 +227,11 @@ def _shortened_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordFact:
-    """One line of a record.
+    """One fact of a record.
 
     Attributes:
-        title: What it is.
-        text: What it says; several lines where it is a list.
+        title: Name of the fact.
+        text: Value as text; several lines for a list.
     """
 
     title: str
@@ -240,13 +240,13 @@ class RecordFact:
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """A record that is read in full.
+    """A record in full.
 
     Attributes:
-        title: What was done.
-        subtitle: Where and when.
-        ok: Whether it did what was asked.
-        facts: The rest.
+        title: The action.
+        subtitle: Run, position in the training, and time.
+        ok: True if the action succeeded.
+        facts: All other facts.
     """
 
     title: str
@@ -255,18 +255,18 @@ class RecordState:
     facts: tuple[RecordFact, ...]
 
     def as_text(self) -> str:
-        """All of it as plain text, for the clipboard."""
+        """The whole record as plain text, for the clipboard."""
         lines = [self.title, self.subtitle]
         lines += [f"{fact.title}: {_indented(fact.text)}" for fact in self.facts]
         return with_plain_spaces("\n".join(line for line in lines if line))
 
 
 def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordState:
-    """A record in full.
+    """Return a record in full.
 
     Args:
-        record: What was done.
-        moment: When, in the viewer's zone.
+        record: Record of the action.
+        moment: Time of the record as text, in the viewer's zone.
     """
     title = action_title(record)
     title = title if record.ok else tr("{action} failed").format(action=title)

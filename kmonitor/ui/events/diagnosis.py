@@ -1,4 +1,4 @@
-"""Diagnoses of a run as they are read and copied, and the state of a requested one."""
+"""Diagnoses of runs: store, display state and text."""
 
 import re
 from bisect import insort
@@ -27,7 +27,7 @@ _LONGEST_HOLDER: Final = 90
 _MOST_LINES: Final = 5
 _MOST_NAMED: Final = 3
 _CULPRITS: Final = (" held by ", "models that no longer exist")
-"""Marks in the agent's text of holders of too much; others are functions in use."""
+"""Marks of unwanted holders in the agent's text; other lines are functions in use."""
 _QUOTED: Final = re.compile("`[^`]+`")
 
 
@@ -36,9 +36,9 @@ class DiagnosisRow:
     """One line of a section.
 
     Attributes:
-        name: A type, a line of code, or who holds what.
-        numbers: The section's columns, as text.
-        has_grown: Whether there is more of it than before.
+        name: A type, a line of code, or a holder and the thing held.
+        numbers: Values of the section's columns, as text.
+        has_grown: True if there is more than at the diagnosis before.
     """
 
     name: str
@@ -51,11 +51,11 @@ class DiagnosisSection:
     """One kind of evidence.
 
     Attributes:
-        title: What it is.
-        note: How to read it.
+        title: Name of the kind.
+        note: Explanation for the reader.
         heads: Titles of the number columns.
         rows: Findings, the most important first.
-        empty: Text in place of no rows.
+        empty: Text shown if there are no rows.
     """
 
     title: str
@@ -71,11 +71,11 @@ class DiagnosisState:
 
     Attributes:
         row: The hub's row id.
-        title: Of which run.
-        subtitle: Where, when, and what it cost.
-        summary: What to take from it, in a sentence.
+        title: Title with the name of the run.
+        subtitle: Position in the training, time, and cost of the diagnosis.
+        summary: Conclusion, one sentence.
         sections: The evidence.
-        missing: Parts that could not be examined, and why; may be empty.
+        missing: Parts that could not be examined, with reasons; may be empty.
     """
 
     row: int
@@ -86,7 +86,7 @@ class DiagnosisState:
     missing: str
 
     def as_text(self) -> str:
-        """All of it as plain text, for the clipboard."""
+        """The whole diagnosis as plain text, for the clipboard."""
         lines = [self.title, self.subtitle, self.summary]
         for section in self.sections:
             lines += ["", "\t".join((section.title, *section.heads))]
@@ -105,7 +105,7 @@ class _StoredDiagnosis:
 
     @property
     def is_follow_up(self) -> bool:
-        """True if it only completes the diagnosis before."""
+        """True if this diagnosis only completes the one before."""
         return is_follow_up(self.found)
 
 
@@ -116,11 +116,11 @@ class DiagnosisStore:
         self._runs: dict[str, list[_StoredDiagnosis]] = {}
 
     def add(self, run: str, row: int, found: Diagnosis, *, wall_s: float) -> None:
-        """Keep one.
+        """Add a diagnosis; the same row again changes nothing.
 
         Args:
             row: The hub's row id.
-            wall_s: When, UTC.
+            wall_s: Time of the diagnosis, UTC epoch seconds.
         """
         diagnoses = self._runs.setdefault(run, [])
         if all(each.row != row for each in diagnoses):
@@ -128,7 +128,7 @@ class DiagnosisStore:
             del diagnoses[:-MAX_KEPT]
 
     def forget(self, runs: Collection[str]) -> None:
-        """Forget all of these runs."""
+        """Drop all diagnoses of these runs."""
         for run in runs:
             self._runs.pop(run, None)
 
@@ -137,13 +137,13 @@ class DiagnosisStore:
         return [each.row for each in self._complete_diagnoses(run)]
 
     def row_of(self, run: str, row: int) -> int | None:
-        """The diagnosis that an event belongs to; None if the event is none."""
+        """Row id of the diagnosis that an event belongs to; None if the event is no diagnosis."""
         if all(each.row != row for each in self._runs.get(run, [])):
             return None
         return next((whole for whole in self.rows(run) if whole >= row), None)
 
     def state(self, run: str, row: int | None, *, run_name: str) -> DiagnosisState | None:
-        """One diagnosis of a run; None if it is not known.
+        """Return one diagnosis of a run; None if it is not known.
 
         Args:
             row: The hub's row id; None: the newest.
@@ -176,7 +176,7 @@ def no_diagnosis_text() -> str:
 
 
 def diagnosis_summary(found: Diagnosis) -> str:
-    """Conclusion of a diagnosis, a sentence without its capital and its stop."""
+    """Conclusion of a diagnosis, a sentence without initial capital and full stop."""
     if parts := _growth_texts(found):
         return "; ".join(parts)
     if is_follow_up(found):
@@ -187,12 +187,12 @@ def diagnosis_summary(found: Diagnosis) -> str:
 
 
 def is_follow_up(found: Diagnosis) -> bool:
-    """True if it only adds the memory by line that the diagnosis before had begun to trace."""
+    """True if a diagnosis only adds the memory by line, whose tracing the previous one began."""
     return not (found.objects or found.holders)
 
 
 def finding_lines(found: Diagnosis) -> list[str]:
-    """The evidence as lines: who holds traces, the types and the lines of code that grew."""
+    """The evidence as lines: holders of traces, then types and lines of code that grew."""
     lines: list[str] = []
     for section in (_holders(found), _objects(found.objects), _allocations(found.allocations)):
         rows = [row for row in section.rows if row.has_grown or not row.numbers]

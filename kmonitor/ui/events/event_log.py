@@ -54,20 +54,20 @@ MAX_ROWS = 5000
 
 
 def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
-    """One sentence about an event, or None if it has nothing to say on its own.
+    """One sentence about an event, or None if the event has no line of its own.
 
     Args:
         event: Any event of a run.
-        name: The run's name; empty where it is shown beside the text.
+        name: The run's name; empty where the name is shown beside the text.
     """
     return describe_event(event, name)
 
 
 def superseded_events(events: Sequence[AnyEvent | None]) -> set[int]:
-    """Events of a run, oldest first, that are left out since a later one knows better.
+    """Indices of events that a later event supersedes; the events of a run are given oldest first.
 
-    A process cannot know its own exit status: that it finished, or was interrupted, is its word
-    until `kmonitor run`, which had started it, reports how it ended.
+    A process cannot know its own exit status: its report that it finished, or was interrupted,
+    holds until `kmonitor run`, which had started the process, reports the exit status.
     """
     found = set[int]()
     ended: int | None = None
@@ -91,12 +91,12 @@ class EventLogRow:
     Attributes:
         row: The hub's row id.
         run: Run id.
-        run_name: Its name.
-        time: When, in the viewer's zone.
+        run_name: Name of the run.
+        time: Time of the event as text, in the viewer's zone.
         line: Icon, level and sentence.
-        wall_s: When, UTC.
-        is_end: It reports a process that ended other than well.
-        is_first: It precedes newer ones, since its run is selected.
+        wall_s: Time of the event, UTC epoch seconds.
+        is_end: True if the row reports a process that ended badly.
+        is_first: True if the row precedes newer ones because its run is selected.
     """
 
     row: int
@@ -110,15 +110,15 @@ class EventLogRow:
 
     @property
     def key(self) -> tuple[str, int, bool]:
-        """Identifies the row among all hubs, each of which counts its rows from 1."""
+        """Key of the row that is unique among all hubs, each of which counts its rows from 1."""
         return self.run, self.row, self.is_first
 
 
 class EventLogState:
     """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only.
 
-    Those of a selected run that has ended come first, and are kept: newer ones of others would
-    push them out of sight.
+    Rows of a selected run that has ended come first and are kept; otherwise newer rows of other
+    runs would push them out of view.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class EventLogState:
         self.filter: LogFilter = "all"
 
     def add(self, row: int, event: AnyEvent, *, run: str, name: str, wall_s: float) -> bool:
-        """Add an event's line; returns whether there was one and it is new."""
+        """Add an event's line; return True if the event has a line and it is new."""
         if (run, row) in self._known:
             return False
         # The name has a column of its own; a long one would push the rest out of sight.
@@ -151,10 +151,10 @@ class EventLogState:
         return True
 
     def select_ended_run(self, ended_run: str) -> bool:
-        """Show the lines of this run first; returns True if some of them were dropped before.
+        """Show the lines of an ended run first; return True if some of them were dropped before.
 
         Args:
-            ended_run: Its id; empty: of none, as of a run that goes on.
+            ended_run: Run id; empty: no run comes first, as when the selected run is live.
         """
         if ended_run != self._first:
             self._first = ended_run
@@ -169,11 +169,11 @@ class EventLogState:
         return is_incomplete
 
     def is_end(self, run: str, row: int) -> bool:
-        """True if this line reports a process that ended other than well."""
+        """True if this line reports a process that ended badly."""
         return any(each.is_end for each in self._rows if (each.run, each.row) == (run, row))
 
     def forget(self, runs: Collection[str]) -> None:
-        """Forget the rows of these runs."""
+        """Drop the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
         self._known = {key: event for key, event in self._known.items() if key[0] not in runs}
         self._incomplete.difference_update(runs)
@@ -182,7 +182,7 @@ class EventLogState:
             self._overruled.pop(run, None)
 
     def refresh_texts(self) -> None:
-        """Write the sizes of every row in the units in force."""
+        """Format every row again in the current units and language."""
         self._rows = [
             replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
             for row in self._rows

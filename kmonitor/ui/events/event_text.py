@@ -1,4 +1,4 @@
-"""One sentence for each event that a reader wants to know of."""
+"""One sentence for each event of interest to a reader."""
 
 from dataclasses import dataclass
 from functools import singledispatch
@@ -31,9 +31,9 @@ class EventLine:
 
     Attributes:
         icon: Name of an icon in `resources/icons`, without ".svg".
-        level: How loud it is.
+        level: Severity.
         text: One sentence.
-        is_action: It is about an action or a request for one.
+        is_action: True if the line is about an action or a request for one.
     """
 
     icon: str
@@ -62,11 +62,11 @@ _OF_STEPS: Final = frozenset({"no_steps", "steps_again"})
 
 @singledispatch
 def describe_event(event: events.Event, name: str) -> EventLine | None:
-    """The line of one event, or None if it has nothing to say on its own.
+    """Line of one event, or None if the event has no line of its own.
 
     Args:
-        event: Any event; samples, epochs and counts say nothing here.
-        name: Name of its run; empty where it is shown beside the text.
+        event: Any event; samples, epochs and counts have no line.
+        name: Name of the run; empty where the name is shown beside the text.
     """
     del event, name
 

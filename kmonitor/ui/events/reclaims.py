@@ -1,4 +1,4 @@
-"""The table of what was reclaimed in the selected run: one row a record, newest first."""
+"""The table of reclaims in the selected run: one row per record, newest first."""
 
 from bisect import insort
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import ActionRecord
 
 RECLAIMS: Final = frozenset({"save", "collect", "reload", "restart"})
-"""The actions that have a row."""
+"""Actions that have a row in the table."""
 
 ReclaimColumnKey = Literal[
     "when",
@@ -48,10 +48,10 @@ class ReclaimColumn:
     """A column's head.
 
     Attributes:
-        key: Which.
-        title: Above it.
-        tooltip: What it says.
-        is_number: Its cells are aligned to the right.
+        key: Key of the column.
+        title: Title in the head.
+        tooltip: Explanation of the content.
+        is_number: True if the cells are aligned to the right.
     """
 
     key: ReclaimColumnKey
@@ -65,10 +65,10 @@ class ReclaimCell:
     """One cell.
 
     Attributes:
-        text: One line.
-        sort_value: What it is sorted by; texts only beside texts.
-        tooltip: More, where the text is not all.
-        tone: "plain", "mute", or "warn" for what went wrong.
+        text: Text of one line.
+        sort_value: Value to sort by; a text is compared only with texts.
+        tooltip: Further details, where the text is not complete.
+        tone: "plain", "mute", or "warn" for failures.
     """
 
     text: str
@@ -83,10 +83,10 @@ class ReclaimRow:
 
     Attributes:
         row: The hub's row id.
-        icon: Of its level.
-        ok: Whether it did what was asked.
-        cells: One a column, in the order of `columns`.
-        tooltip: The record in few lines.
+        icon: Icon of the record's level.
+        ok: True if the action succeeded.
+        cells: One cell per column, in the order of `reclaim_columns`.
+        tooltip: Short text of the record.
     """
 
     row: int
@@ -96,7 +96,7 @@ class ReclaimRow:
     tooltip: str
 
     def as_text(self) -> str:
-        """The row as text, cells parted by tabs."""
+        """The row as text, cells separated by tabs."""
         return with_plain_spaces(
             "\t".join(cell.tooltip or cell.text for cell in self.cells)
         ).replace("\n", "; ")
@@ -117,12 +117,12 @@ class ReclaimStore:
         self._runs: dict[str, list[_StoredReclaim]] = {}
 
     def add(self, run: str, row: int, record: ActionRecord, *, wall_s: float) -> bool:
-        """Keep a record; returns whether it has a row and is new.
+        """Add a record; return True if the record has a row and is new.
 
         Args:
             row: The hub's row id.
-            record: What was done.
-            wall_s: When, UTC.
+            record: Record of the action.
+            wall_s: Time of the record, UTC epoch seconds.
         """
         if record.action not in RECLAIMS:
             return False
@@ -136,7 +136,7 @@ class ReclaimStore:
         return True
 
     def refresh_texts(self) -> None:
-        """Write the sizes of every row in the units in force."""
+        """Format every row again in the current units and language."""
         for run, reclaims in self._runs.items():
             self._runs[run] = [
                 replace(each, picture=_row(each.row, each.record, each.wall_s))
@@ -144,7 +144,7 @@ class ReclaimStore:
             ]
 
     def forget(self, runs: Collection[str]) -> None:
-        """Forget all of these runs."""
+        """Drop all records of these runs."""
         for run in runs:
             self._runs.pop(run, None)
 
@@ -153,7 +153,7 @@ class ReclaimStore:
         return [each.picture for each in reversed(self._runs.get(run, []))]
 
     def full(self, run: str, row: int, *, run_name: str) -> RecordState | None:
-        """One record in full; None if it is not known."""
+        """Return one record in full; None if it is not known."""
         for each in self._runs.get(run, []):
             if each.row == row:
                 moment = clock_text(each.wall_s)
@@ -162,7 +162,7 @@ class ReclaimStore:
 
 
 def reclaim_columns() -> tuple[ReclaimColumn, ...]:
-    """The table's columns from left to right."""
+    """Columns of the table from left to right."""
     return (
         ReclaimColumn("when", tr("When"), tr("Training epoch and step, and the time")),
         ReclaimColumn(
@@ -205,7 +205,7 @@ def reclaim_columns() -> tuple[ReclaimColumn, ...]:
 
 
 def reclaims_as_text(rows: Sequence[ReclaimRow]) -> str:
-    """Head and rows as text, cells parted by tabs."""
+    """Head and rows as text, cells separated by tabs."""
     head = "\t".join(column.title for column in reclaim_columns())
     return "\n".join([head, *(row.as_text() for row in rows)])
 
@@ -214,7 +214,7 @@ def no_reclaims_text(actions: Sequence[str]) -> str:
     """Text in place of an empty table.
 
     Args:
-        actions: What can be asked of the run.
+        actions: Actions that can be requested from the run.
     """
     text = tr(
         "Nothing has been reclaimed in this run yet. Each save, collect, reload and restart"

@@ -1,7 +1,7 @@
-"""End of a run in full: cause, what ran out, its last minute, and how the training can go on.
+"""End of a run in full: cause, exhausted resources, last minute, and ways to resume the training.
 
-The last minute is requested from the hub once per run. Without numpy, which the window loads only
-after its first paint.
+The last minute is requested from the hub once per run. This module needs no numpy, which the
+window loads only after its first paint.
 """
 
 import math
@@ -41,12 +41,12 @@ LAST_MINUTE_COLUMNS: Final = (
 """Columns to request from the hub."""
 
 _REQUESTED_S: Final = 90.0
-"""The run's last event may come some time after its last sample."""
+"""Requested length, seconds: the last event may come some time after the last sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceEnd:
-    """How much of a resource was used in the last sample, of what there was."""
+    """Use of a resource in the last sample: `used` of `of`, in the metric's unit."""
 
     metric: LimitMetric
     used: float
@@ -54,22 +54,23 @@ class ResourceEnd:
 
     @property
     def left_part(self) -> float:
-        """Part that was left, 0..1."""
+        """Fraction of the resource that was left, 0..1."""
         return max(0.0, self.of - self.used) / self.of
 
 
 @dataclass(frozen=True, slots=True)
 class LastMinute:
-    """RAM before the end, and what else may have run out.
+    """RAM before the end, and other resources that may have run out.
 
     Attributes:
         t_s: Run times of the samples, seconds, the last at most 60 s after the first, `[n]`.
-        values: RAM at them, bytes, `[n]`.
-        of_bytes: What could be had, or the cgroup's limit where that was the nearest bound; None
+        values: RAM at these times, bytes, `[n]`.
+        of_bytes: Available memory, or the cgroup's limit where that was the nearest bound; None
             if not read.
-        is_cgroup: Whether that is the cgroup's.
-        is_account: Whether `values` are what the cgroup used of it, with all that ran in it.
-        resources: What else was read.
+        is_cgroup: True if `of_bytes` is the cgroup's limit.
+        is_account: True if `values` are the memory use of the whole cgroup, with all processes in
+            it.
+        resources: Other resources in the last sample.
     """
 
     t_s: Floats
@@ -81,12 +82,12 @@ class LastMinute:
 
     @property
     def seconds(self) -> float:
-        """From the first sample to the last."""
+        """Time from the first sample to the last, seconds."""
         return self.t_s[-1] - self.t_s[0]
 
     @property
     def bytes_per_s(self) -> float:
-        """How fast it changed, by the project's slope: one jump moves it little."""
+        """Theil-Sen slope of RAM, bytes per second; a single jump changes it little."""
         # Imported late: numpy would delay the first paint.
         import numpy as np  # noqa: PLC0415
 
@@ -114,7 +115,7 @@ class RunEndStore:
         self._open: dict[int, str] = {}
 
     def want(self, run: RunSummary) -> None:
-        """Request the last minute of a run, unless it is known or the run goes on."""
+        """Request the last minute of a run, unless it is known or the run is live."""
         known = run.run in self._minutes or run.run in self._open.values()
         if has_ended(run) and not known:
             question = SeriesRequest(
@@ -127,11 +128,11 @@ class RunEndStore:
             self._open[self._send_request(question)] = run.run
 
     def get(self, run: str) -> LastMinute | None:
-        """The last minute of a run; None: not known, or there is none."""
+        """Last minute of a run; None: not known, or there is none."""
         return self._minutes.get(run)
 
     def apply_series(self, reply: SeriesReply) -> bool:
-        """Take a reply; False: it is to a request of others."""
+        """Take a reply; False if it answers a request from elsewhere."""
         run = self._open.pop(reply.request_id, None)
         if run is None:
             return False
@@ -139,17 +140,17 @@ class RunEndStore:
         return True
 
     def refuse(self, request_number: int) -> None:
-        """A request was refused: it is sent again when the end is shown again."""
+        """Drop a refused request; it is sent again when the end is shown again."""
         self._open.pop(request_number, None)
 
 
 def run_end_state(
     run: RunSummary, minute: LastMinute | None, *, now_wall_s: float
 ) -> EvidenceState:
-    """The end of a run in full.
+    """Return the end of a run in full.
 
     Args:
-        minute: Its memory at the end; None if it is not known.
+        minute: Memory of the run at the end; None if it is not known.
         now_wall_s: Now, UTC epoch seconds.
     """
     state = run_state_label(run, now_wall_s=now_wall_s)
@@ -185,7 +186,7 @@ _NAMED_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
     ("Resource temporarily unavailable", ("threads", "processes")),
     ("Bus error", ("shared_memory",)),
 )
-"""Words of errors, and what may have run out then."""
+"""Words of errors, and the resources that may have run out then."""
 
 _OF_MEMORY: Final = (
     *("out of memory", "OutOfMemory", "MemoryError", "bad_alloc", "OOM", "ResourceExhausted"),
@@ -197,7 +198,7 @@ _NEARLY_FULL: Final = 0.9
 
 
 def what_ran_out(run: RunSummary, minute: LastMinute) -> list[ResourceEnd]:
-    """Resources of which hardly anything was left, and the fullest that the error is about."""
+    """Nearly exhausted resources, and the fullest of the resources that the error names."""
     named_metrics = next((metrics for words, metrics in _NAMED_BY if words in run.state_why), ())
     about = [each for each in minute.resources if each.metric in named_metrics]
     named = min(about, key=lambda each: each.left_part, default=None)
@@ -220,9 +221,9 @@ def resource_end_text(end: ResourceEnd) -> str:
 
 
 def is_about_memory(run: RunSummary, minute: LastMinute) -> bool:
-    """Whether memory may have to do with the end: by its words, or as there was hardly any left.
+    """True if memory may be the cause of the end: the error says so, or hardly any was left.
 
-    A process that vanished without a word may have been killed for it.
+    A process that vanished without any message may have been killed for its memory use.
     """
     if any(words in run.state_why for words, _ in _NAMED_BY):
         return False
@@ -234,7 +235,7 @@ def is_about_memory(run: RunSummary, minute: LastMinute) -> bool:
 
 
 def resume_text(run: RunSummary) -> str:
-    """How the training can go on from where it was, and with which command.
+    """Text on resuming the training from its last state, with the command.
 
     Empty for a study's fold that saved nothing: the study decides on another attempt.
     """
@@ -253,7 +254,7 @@ def resume_text(run: RunSummary) -> str:
 
 
 def last_minute_start_s(run: RunSummary) -> float:
-    """Run time from which on to request the columns, seconds."""
+    """Run time from which the columns are requested, seconds."""
     return max(0.0, run.duration_s - _REQUESTED_S)
 
 
@@ -288,7 +289,7 @@ def _resources(columns: Mapping[str, tuple[Floats, Floats]]) -> tuple[ResourceEn
 
 
 def newest_values(reply: SeriesReply) -> dict[str, float]:
-    """The newest value of each column of a reply that has any."""
+    """Newest value of each column of a reply that has values."""
     columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
     return {name: values[-1] for name, (_, values) in columns.items() if values}
 
@@ -343,14 +344,14 @@ _SPARKLINE_WIDTH: Final = 48
 
 
 def last_minute_sparkline(minute: LastMinute) -> str:
-    """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
+    """Sparkline of the last minute: blocks from lowest to highest value, evenly in time."""
     n = min(_SPARKLINE_WIDTH, len(minute.values))
     values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
     return sparkline_text(values)
 
 
 def _at(minute: LastMinute, t_s: float) -> float:
-    """RAM at a time, on the line between two samples."""
+    """RAM at a time, interpolated between two samples, bytes."""
     after = min(max(bisect_right(minute.t_s, t_s), 1), len(minute.t_s) - 1)
     t0 = minute.t_s[after - 1]
     t1 = minute.t_s[after]

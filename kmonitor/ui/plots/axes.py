@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # that module brings numpy along, which the window's shell st
     from kmonitor.ui.plots.chart_state import XKind
 
 MOST_CHARTED: Final = 1e100
-"""Larger numbers are drawn as what they are as good as: infinity, hence not at all."""
+"""Largest drawn number; larger ones are treated as infinity, hence not drawn."""
 
 AIR_PX: Final = 26
-"""Room above the limit line, for its label and the flags."""
+"""Room above the limit line for its label and the flags, pixels."""
 
 _TOP_AIR_PX: Final = 14
 _PX_A_TICK: Final = 38
@@ -42,17 +42,17 @@ _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
 _NOTHING_PART: Final = 1e-6
 _FINEST: Final = 1e-12
-"""Parts of a value that can still be distinguished on an axis."""
+"""Smallest fraction of a value that can be distinguished on an axis."""
 
 _NO_NUMBER: Final = 1e-100
-"""A plain number may be as small as it likes: a learning rate, a loss."""
+"""Smallest span of plain numbers: a learning rate or a loss may be very small."""
 _DURATION_STEPS_S: Final = (
     *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
     *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
     *(3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0),
 )
 _LEAST_LOG_PX: Final = 15.0
-"""From 1 to 2 of a decade, where both have a number."""
+"""Least distance from 1 to 2 of a decade for labels at both, pixels."""
 
 _LEAST_LOG_TICKS: Final = 2
 _MINUTE_S: Final = 60.0
@@ -64,12 +64,12 @@ class Axis:
     """One axis, ready to draw.
 
     Attributes:
-        lo: Value at its start.
-        hi: Value at its end.
-        ticks: Values that are marked, rising.
-        texts: One a tick.
-        unit: Of all texts; empty where the texts carry it or none is needed.
-        quantum: A round step of about a thousandth of the axis: what a drag rounds to.
+        lo: Value at the start.
+        hi: Value at the end.
+        ticks: Marked values, rising.
+        texts: One text per tick.
+        unit: Unit of all texts; empty where the texts include it or none is needed.
+        quantum: A round step of about a thousandth of the axis; drags round to it.
     """
 
     lo: float
@@ -83,17 +83,17 @@ class Axis:
 def value_axis(
     lowest: float, highest: float, *, unit: Unit, height_px: float, limit: float | None = None
 ) -> Axis:
-    """The vertical axis for values and a limit.
+    """Return the vertical axis for values and a limit.
 
-    It starts at 0 unless the values move only in the upper part (from 60% on): then it starts
-    below them, or their movement would not be seen. Its end is rounded, so that it rests while
-    the values creep.
+    The axis starts at 0 unless the values move only in the upper part (from 60% on). Then it
+    starts below the values, or their movement would be invisible. The end is rounded, so that the
+    axis stays the same while the values change slowly.
 
     Args:
         lowest: Least value shown.
         highest: Largest value shown.
         height_px: Height of the plot, pixels.
-        limit: A limit line; gets `AIR_PX` above it.
+        limit: Value of a limit line, which gets `AIR_PX` above it.
     """
     least, top = (lowest, highest) if limit is None else (min(lowest, limit), max(highest, limit))
     nothing = _NO_NUMBER if unit == "number" else _least_span(unit) * _NOTHING_PART
@@ -110,7 +110,7 @@ def value_axis(
 
 
 def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
-    """The vertical axis from `lo` to `hi` as they are."""
+    """The vertical axis exactly from `lo` to `hi`."""
     scale, name = _scale(unit, hi)
     step = _value_step(lo, hi, unit=unit, height_px=height_px)
     ticks = _multiples(step, lo, hi)
@@ -126,10 +126,11 @@ def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
 
 
 def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
-    """The vertical axis of values whose decadic logarithms are drawn.
+    """Return the vertical axis of values whose decadic logarithms are drawn.
 
     Args:
         lowest: Least logarithm shown.
+        highest: Largest logarithm shown.
         height_px: Height of the plot, pixels.
     """
     air = max(highest - lowest, 0.2) * 0.08
@@ -154,7 +155,7 @@ def _ticks_within(lo: float, hi: float, height_px: float) -> tuple[float, ...]:
 
 
 def x_axis(kind: "XKind", lo: float, hi: float, *, width_px: float) -> Axis:
-    """The horizontal axis: the unit is said once, at the first tick behind 0."""
+    """The horizontal axis, with the unit only at the first tick after 0."""
     per_tick = (hi - lo) * _PX_AN_X_TICK / max(width_px, 1.0)
     if kind != "seconds":
         step = max(1.0, _nice(per_tick, _WHOLE_STEPS))
@@ -196,7 +197,7 @@ def _least_span(unit: Unit) -> float:
 
 
 def _scale(unit: Unit, hi: float) -> tuple[float, str]:
-    """Size of the unit that suits the axis' end, and its name or suffix."""
+    """Size of the unit that suits the axis' end, and the unit's name or suffix."""
     if unit == "bytes":
         name = byte_unit(hi)
         return unit_bytes(name), name
@@ -245,7 +246,7 @@ def _value_text(value: float, step: float, suffix: str) -> str:
 
 
 def _duration_texts(ticks: tuple[float, ...], step: float) -> tuple[list[str], str]:
-    """Texts in one unit and that unit: "1:30" in minutes or hours where steps are smaller."""
+    """Texts in one unit, and that unit; "1:30" in minutes or hours where steps are smaller."""
     longest = ticks[-1] if ticks else 0.0
     if longest < 2 * _MINUTE_S:
         return [count_text(tick) for tick in ticks], "s"

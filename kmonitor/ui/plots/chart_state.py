@@ -1,7 +1,7 @@
-"""State of one chart as plain data: the border between `charts` and what paints.
+"""State of one chart as plain data: the interface between `charts` and the painters.
 
-`charts` builds a new `ChartState` when something changed and keeps the array objects of the
-curves that did not: a chart compares arrays by identity and redraws only what is new.
+`charts` builds a new `ChartState` when something changed, and keeps the array objects of unchanged
+curves: a chart compares arrays by identity and redraws only changed parts.
 """
 
 from dataclasses import dataclass, field, replace
@@ -18,11 +18,11 @@ NO_POINTS.setflags(write=False)
 
 
 XKind = Literal["epochs", "seconds", "models"]
-"""What the horizontal axis counts: epochs of all fits in a row, seconds of run time, or fits."""
+"""Unit of the horizontal axis: epochs of all fits in a row, seconds of run time, or fits."""
 
 LimitLook = Literal["in_force", "pending", "offered"]
 """`in_force`: the agent enforces it. `pending`: set here, not yet acknowledged by the agent.
-`offered`: there is no limit; a faint line shows where one can be dragged from."""
+`offered`: there is no limit; a faint line can be dragged to set one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +34,13 @@ class CurveState:
         label: Name at the line's end; elided by the chart where there is no room.
         hue: Index of the series colour, 0..5.
         dashed: Drawn dashed: a second run with this hue.
-        dotted: Drawn dotted: what is dashed beside a dashed run's line.
-        selected: Drawn heavier, with a gradient below it.
+        dotted: Drawn dotted: replaces dashed beside the line of a dashed run.
+        selected: Drawn heavier, with a gradient below.
         stale: Greyed: the host is lost, the last data are shown.
-        strong: As heavy as the selected one, without a gradient: none recedes.
-        faint: As thin and pale as can be: what another curve was smoothed from.
+        strong: As heavy as the selected curve, without a gradient, so that all curves are equal.
+        faint: As thin and pale as possible: the values from which another curve was smoothed.
         x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
-        y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
+        y: Values in the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
     """
 
     run: str
@@ -61,10 +61,10 @@ class LayerState:
     """One layer of stacked bars.
 
     Attributes:
-        label: As the legend has it: "waiting for input".
-        hue: As of `Palette.hue`.
-        share: Of all that is drawn, 0..1.
-        y: Its height in each bar, in the chart's unit, `[n_bars]`.
+        label: Name in the legend: "waiting for input".
+        hue: Index for `Palette.hue`.
+        share: Share of the total of all drawn bars, 0..1.
+        y: Height of the layer in each bar, in the chart's unit, `[n_bars]`.
     """
 
     label: str
@@ -73,19 +73,19 @@ class LayerState:
     y: FloatArray
 
     def is_painted_like(self, other: "LayerState") -> bool:
-        """Whether the other one would be painted the same."""
+        """True if the other one would be painted the same."""
         is_same = (self.label, self.hue, self.share) == (other.label, other.hue, other.share)
         return is_same and np.array_equal(self.y, other.y)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackState:
-    """Bars of layers upon each other, in place of curves; where there is no bar is a gap.
+    """Stacked bars in place of curves; where there is no bar, there is a gap.
 
     Attributes:
         x_from: Left edges, rising, `[n_bars]`.
         x_to: Right edges, `[n_bars]`.
-        layers: From the bottom up.
+        layers: Layers from the bottom up.
     """
 
     x_from: FloatArray
@@ -94,17 +94,17 @@ class StackState:
 
     @property
     def highest(self) -> float:
-        """Height of the highest bar; 0 without any."""
+        """Height of the highest bar; 0 without bars."""
         heights = np.sum([layer.y for layer in self.layers], axis=0)
         return float(heights.max()) if self.layers else 0.0
 
     def bar_at(self, x: float) -> int | None:
-        """Index of the bar there; None beside all."""
+        """Index of the bar at x; None where there is no bar."""
         at = int(np.searchsorted(self.x_from, x, side="right")) - 1
         return at if at >= 0 and x <= self.x_to[at] else None
 
     def is_painted_like(self, other: "StackState") -> bool:
-        """Whether the other one would be painted the same."""
+        """True if the other one would be painted the same."""
         return (
             np.array_equal(self.x_from, other.x_from)
             and np.array_equal(self.x_to, other.x_to)
@@ -121,10 +121,10 @@ class LimitLineState:
     """The limit line.
 
     Attributes:
-        value: In the chart's unit.
-        text: Label, for example "limit 72 GiB" or "limit 72 GiB, asked".
+        value: Limit in the chart's unit.
+        text: Label, for example "limit 72 GiB, reload" or "limit 72 GiB, reload · requested".
         style: See `LimitLook`.
-        is_draggable: Whether the line has a grip.
+        is_draggable: True if the line has a grip.
     """
 
     value: float
@@ -134,7 +134,7 @@ class LimitLineState:
 
     @property
     def colour(self) -> str:
-        """By its name in the palette: critical in force, quieter while pending or offered."""
+        """Name of the palette colour: critical in force, quieter while pending or offered."""
         return {"in_force": "crit", "pending": "warn", "offered": "mute"}[self.style]
 
 
@@ -143,12 +143,12 @@ class FlagState:
     """A vertical line with a flag on top: an action that was carried out.
 
     Attributes:
-        x: Where.
-        text: On the flag, for example "reload".
-        tooltip: What it did, shown under the pointer.
-        ok: False: it failed, drawn in the warning colour.
-        row: The hub's row id of its record, emitted on a click; None: a click means nothing.
-        is_quiet: Only the pole is drawn, without a label.
+        x: Position on the horizontal axis.
+        text: Label, for example "reload".
+        tooltip: Result of the action.
+        ok: False if the action failed; the flag is drawn in the warning colour.
+        row: The hub's row id of the record, emitted on a click; None: a click does nothing.
+        is_quiet: True if only the pole is drawn, without a label.
     """
 
     x: float
@@ -164,9 +164,9 @@ class GapState:
     """A stretch without data, drawn as a faint band.
 
     Attributes:
-        x_from: Last point before it.
-        x_to: First point after it.
-        text: Why, shown under the pointer.
+        x_from: Last point before the gap.
+        x_to: First point after the gap.
+        text: Reason for the gap, shown as a tooltip.
     """
 
     x_from: float
@@ -176,16 +176,16 @@ class GapState:
 
 @dataclass(frozen=True, slots=True)
 class ForecastState:
-    """Where growth leads, if it goes on like this.
+    """Forecast of continued growth up to a limit.
 
     Attributes:
-        x: Of the newest moment.
+        x: Position of the newest moment.
         y: The newest value, in the chart's unit.
-        limit: What is met, in the chart's unit.
-        x_meets: Most likely there.
-        x_earliest: Not before.
-        x_latest: Not after; None: it may never be met.
-        limit_text: "host limit 15.6 GiB"; empty where the chart has a line for it anyway.
+        limit: The limit that growth reaches, in the chart's unit.
+        x_meets: Most likely position at which the limit is reached.
+        x_earliest: Earliest position.
+        x_latest: Latest position; None: the limit may never be reached.
+        limit_text: "host limit 15.6 GiB"; empty where the chart already has a line for the limit.
     """
 
     x: float
@@ -197,7 +197,7 @@ class ForecastState:
     limit_text: str = ""
 
     def y_at(self, x: float) -> float:
-        """Height of the likely line there, at most the limit's."""
+        """Height of the most likely line at x, at most the limit."""
         width = self.x_meets - self.x
         part = (x - self.x) / width if width > 0.0 else 1.0
         return self.y + min(max(part, 0.0), 1.0) * (self.limit - self.y)
@@ -208,21 +208,21 @@ class ChartState:
     """Everything that one chart shows.
 
     Attributes:
-        unit: Of all values; decides how ticks are written.
-        x_kind: What the horizontal axis counts.
-        x_range: From and to, in that kind.
-        curves: In the order of the run tree; the selected one is drawn on top.
-        y_range: From and to; None: the chart takes what curves and limit need.
+        unit: Unit of all values; determines the format of ticks.
+        x_kind: Unit of the horizontal axis.
+        x_range: Start and end of the horizontal axis, in that unit.
+        curves: Curves in the order of the run tree; the selected one is drawn on top.
+        y_range: Start and end of the vertical axis; None: the range of curves and limit.
         limit: Limit line, or None.
         flags: Actions of the selected run, rising in x.
-        epoch_marks: Where epochs begin, rising, `[n_epochs]`: small ticks above the axis.
-        gaps: Of the selected run.
-        empty_text: Shown in the middle when no curve has a point.
+        epoch_marks: Starts of epochs, rising, `[n_epochs]`, drawn as small ticks above the axis.
+        gaps: Gaps of the selected run.
+        empty_text: Text shown in the middle when no curve has a point.
         title: Name of the metric, for the accessible description: "RAM".
-        forecast: Where the selected run's growth leads, or None.
-        evidence: From and to of the window that an opened verdict rests on, or None.
-        is_log: All values are decadic logarithms of what is meant.
-        stack: Bars, in a chart that has those and no curves.
+        forecast: Forecast of the selected run's growth, or None.
+        evidence: Start and end of the window of an open verdict's evidence, or None.
+        is_log: True if all values are decadic logarithms of the actual ones.
+        stack: Bars, in a chart that has bars instead of curves.
     """
 
     unit: Unit
@@ -243,22 +243,25 @@ class ChartState:
 
     @property
     def has_points(self) -> bool:
-        """Whether there is something to draw."""
+        """True if there is something to draw."""
         return bool(self.stack.layers) or any(len(curve.x) for curve in self.curves)
 
     def without_offer(self) -> "ChartState":
-        """The same without a limit that is only offered, which means nothing on paper."""
+        """Copy of the state without an offered limit, which is meaningless on paper."""
         is_offer = self.limit is not None and self.limit.style == "offered"
         return replace(self, limit=None) if is_offer else self
 
     def with_limit_value(self, value: float, text: str) -> "ChartState":
-        """The same with its limit line elsewhere, while it is dragged."""
+        """Copy of the state with the limit line at another value, while the line is dragged."""
         if self.limit is None:
             return self
         return replace(self, limit=replace(self.limit, value=value, text=text))
 
     def is_painted_like(self, other: "ChartState") -> bool:
-        """Whether the other one would be painted the same; arrays by identity, marks by value."""
+        """True if the other state would be painted the same.
+
+        Arrays are compared by identity, marks by value.
+        """
         return (
             len(self.curves) == len(other.curves)
             and all(map(_same_curve, self.curves, other.curves))
@@ -269,7 +272,7 @@ class ChartState:
 
 
 def _paint_key(state: ChartState) -> tuple[object, ...]:
-    """All but curves and marks."""
+    """All painted fields except curves and marks."""
     return (
         *(state.unit, state.x_kind, state.x_range, state.y_range, state.limit),
         *(state.flags, state.gaps, state.empty_text, state.title),
@@ -295,8 +298,8 @@ class CrosshairRow:
     Attributes:
         hue: Index of the series colour.
         label: Run name.
-        value: Where its dot is, in the chart's unit; None: no data there.
-        text: The value in words: "58.9 GiB".
+        value: Position of the run's dot, in the chart's unit; None: no data there.
+        text: Text of the value: "58.9 GiB".
     """
 
     hue: int
@@ -311,8 +314,8 @@ class CrosshairCard:
 
     Attributes:
         title: For example "epoch 28 · step 469".
-        lines: One a run, the selected one first.
-        is_shown: False: only line and dots (the charts that the pointer is not on).
+        lines: One row per run, the selected run first.
+        is_shown: False: only line and dots, as on charts without the pointer.
     """
 
     title: str

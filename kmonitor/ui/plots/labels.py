@@ -11,22 +11,22 @@ from kmonitor.ui.plots.chart_state import CurveState, FlagState
 from kmonitor.ui.plots.layout import PlotFrame
 
 Span = tuple[float, float]
-"""From and to along one direction, pixels."""
+"""Start and end along one direction, pixels."""
 
 _LABEL_GAP_PX: Final = 4.0
 _FLAG_PADDING_PX: Final = 10.0
 DOT_PX: Final = 5.0
-"""From the middle of a run's newest dot to where a label may begin."""
+"""Least distance from the middle of a run's newest dot to a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlagPosition:
-    """Where one flag's label lies.
+    """Position of a flag and its label, pixels.
 
     Attributes:
-        x: Of the flag's pole.
-        left: Left edge of its label.
-        width: Of its label; 0: no room, only the pole is drawn.
+        x: Position of the flag's pole.
+        left: Left edge of the label.
+        width: Width of the label; 0: no room, only the pole is drawn.
     """
 
     x: float
@@ -35,18 +35,18 @@ class FlagPosition:
 
     @property
     def span(self) -> Span:
-        """What the label takes."""
+        """Left and right edge of the label."""
         return self.left, self.left + self.width
 
 
 def place_flags(
     flags: Iterable[FlagState], frame: PlotFrame, text_width: Callable[[str], float]
 ) -> list[tuple[FlagState, FlagPosition]]:
-    """The flags in sight with their places; of a quiet one only the pole is drawn.
+    """Return the visible flags with their positions; quiet flags get only a pole.
 
     Args:
-        flags: Rising in x.
-        text_width: How wide a label's text is, pixels.
+        flags: Flags, rising in x.
+        text_width: Returns the width of a label's text, pixels.
     """
     seen = [flag for flag in flags if frame.x_lo <= flag.x <= frame.x_hi]
     loud = [flag for flag in seen if not flag.is_quiet]
@@ -66,10 +66,10 @@ def place_flags(
 def flag_positions(
     xs: Sequence[float], widths: Sequence[float], within: Span
 ) -> list[FlagPosition]:
-    """One place a flag, in the same order; where two collide the later flag keeps its label.
+    """One position per flag, in the same order; where two collide, the later flag keeps its label.
 
-    A label is right of its pole, or left of it where it would leave the plot or cover
-    a later flag's.
+    A label is right of its pole, or left of the pole where it would otherwise leave the plot or
+    cover the label of a later flag.
     """
     positions: list[FlagPosition] = []
     occupied: list[Span] = []
@@ -83,7 +83,7 @@ def flag_positions(
 
 
 def spread_labels(ys: Sequence[float], *, apart: float, within: Span) -> list[float | None]:
-    """Heights near the wanted ones, at least `apart` from each other.
+    """Return heights near the wanted ones, at least `apart` from each other.
 
     Args:
         ys: Wanted heights.
@@ -91,7 +91,8 @@ def spread_labels(ys: Sequence[float], *, apart: float, within: Span) -> list[fl
         within: Least and largest height.
 
     Returns:
-        One a wanted height, in the same order; None for those that find no room (the last ones).
+        One height per wanted height, in the same order; None for the last ones if there is no
+        room.
     """
     room = max(0, int((within[1] - within[0]) / apart) + 1)
     indices = sorted(range(min(len(ys), room)), key=lambda i: ys[i])
@@ -118,10 +119,12 @@ def clear_of_dots(
     occupied: Sequence[float] = (),
     apart: float = 13.0,
 ) -> float:
-    """The height nearest to the wanted one at which a name lies across no dot; else the wanted.
+    """Height nearest to the wanted one where a name covers no dot; else the wanted height.
 
     Args:
-        y: Wanted height of its middle.
+        y: Wanted height of the name's middle.
+        across: Left and right edge of the name.
+        dots: x and y of each dot.
         within: Least and largest height.
         occupied: Heights of other names, and of lines.
         apart: Height of a name.
@@ -138,7 +141,7 @@ def clear_of_dots(
 
 
 def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:
-    """Left edge of the leftmost free place for a label, or None if there is none."""
+    """Left edge of the leftmost free space for a label, or None if there is none."""
     left = within[0]
     for span in sorted(occupied):
         if left + width + _LABEL_GAP_PX <= span[0]:
@@ -148,7 +151,7 @@ def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | N
 
 
 def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]:
-    """From and to, horizontally, of each part of a curve in a band.
+    """Return the horizontal start and end of each part of a curve in a band, pixels.
 
     Args:
         band: Upper and lower edge, pixels.

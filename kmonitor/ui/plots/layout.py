@@ -1,4 +1,4 @@
-"""Layout of a chart: where the plot lies in its widget, and its axes."""
+"""Layout of a chart: position of the plot in its widget, and the axes."""
 
 import math
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from kmonitor.ui.plots.axes import Axis, axis_between, log_axis, value_axis, x_a
 from kmonitor.ui.plots.chart_state import ChartState, CurveState, FloatArray
 
 TOP_PX = 8.0
-"""Above the plot: half a tick label."""
+"""Margin above the plot: half a tick label, pixels."""
 
 BOTTOM_PX = 22.0
-"""Below the plot: one row of labels."""
+"""Margin below the plot: one row of labels, pixels."""
 
 RIGHT_PX = 4.0
-"""Beside the plot."""
+"""Margin right of the plot, pixels."""
 
 LEAST_PLOT_PX: Final = 40.0
 
@@ -27,10 +27,10 @@ class PlotFrame:
     """One plot area and the ranges that it shows.
 
     Attributes:
-        left, top, width, height: Of the plot in its picture, pixels.
-        x_lo, x_hi: Horizontal range, room for names at the right included.
+        left, top, width, height: Geometry of the plot in its picture, pixels.
+        x_lo, x_hi: Horizontal range, including room for names at the right.
         y_lo, y_hi: Vertical range.
-        data_width: Part of `width` that the picture's own range takes, pixels.
+        data_width: Part of `width` that shows the picture's own range, pixels.
     """
 
     left: float
@@ -54,11 +54,11 @@ class PlotFrame:
         return self.top + self.height
 
     def x_px(self, x: float) -> float:
-        """Where a value of the horizontal axis lies, pixels."""
+        """Position of a value of the horizontal axis, pixels."""
         return self.left + (x - self.x_lo) / (self.x_hi - self.x_lo) * self.width
 
     def y_px(self, y: float) -> float:
-        """Where a value of the vertical axis lies, pixels."""
+        """Position of a value of the vertical axis, pixels."""
         return self.bottom - (y - self.y_lo) / (self.y_hi - self.y_lo) * self.height
 
     def x_at(self, px: float) -> float:
@@ -78,13 +78,13 @@ def lay_out_chart(
     room: Callable[[float], float],
     top: float = TOP_PX,
 ) -> tuple[PlotFrame, Axis, Axis]:
-    """Frame, horizontal and vertical axis.
+    """Return the frame, the horizontal and the vertical axis of a chart.
 
     Args:
-        size: Width and height of the whole, pixels.
-        left: Margin that the labels of a vertical axis need, pixels.
-        room: Of a width, how much the right end needs for names and dots, pixels.
-        top: What is above the plot, pixels.
+        size: Width and height of the whole chart, pixels.
+        left: Returns the margin that the labels of a vertical axis need, pixels.
+        room: Returns the part of a width needed at the right end for names and dots, pixels.
+        top: Height of the space above the plot, pixels.
     """
     height = max(size[1] - top - BOTTOM_PX, LEAST_PLOT_PX)
     y_axis = y_axis_of(state, height)
@@ -108,7 +108,7 @@ def lay_out_chart(
 
 
 def y_axis_of(state: ChartState, height_px: float) -> Axis:
-    """The vertical axis that holds curves, limit and forecast.
+    """Return the vertical axis that fits curves, limit and forecast.
 
     Args:
         height_px: Height of the plot, pixels.
@@ -135,7 +135,7 @@ def y_axis_of(state: ChartState, height_px: float) -> Axis:
 
 
 def _finite_extremes(y: FloatArray) -> tuple[float, ...]:
-    """The lowest and the highest number; none where there is none."""
+    """Lowest and highest finite number; empty where there is none."""
     if not len(y):
         return ()
     found = float(np.fmin.reduce(y)), float(np.fmax.reduce(y))
@@ -145,19 +145,19 @@ def _finite_extremes(y: FloatArray) -> tuple[float, ...]:
 
 
 def spread_range(span: tuple[float, float]) -> tuple[float, float]:
-    """The range, or one of width 1 where it is empty: a chart needs a scale."""
+    """The range, or one of width 1 if the range is empty: a chart needs a scale."""
     lo, hi = span
     return (lo, hi) if hi > lo else (lo, lo + 1.0)
 
 
 def zoomed(span: tuple[float, float], *, around: float, factor: float) -> tuple[float, float]:
-    """A range made `factor` times as wide, with `around` staying where it is."""
+    """A range scaled to `factor` times its width around the fixed point `around`."""
     lo, hi = span
     return around - (around - lo) * factor, around + (hi - around) * factor
 
 
 def last_finite_index(curve: CurveState, x_to: float) -> int:
-    """Index of the last point up to there that is no gap; -1 for none."""
+    """Index of the last point up to `x_to` that is no gap; -1 for none."""
     index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
     while index >= 0 and not math.isfinite(curve.y[index]):
         index -= 1
@@ -165,6 +165,6 @@ def last_finite_index(curve: CurveState, x_to: float) -> int:
 
 
 def mark_stride(px_a_mark: float, *, least_px: float = 3.0) -> int:
-    """Of marks so far apart only each 2nd, 5th, 10th ... is drawn, or they merge into a bar."""
+    """Stride of drawn marks: only each 2nd, 5th, 10th ... is drawn where all would merge."""
     strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
     return next((n for n in strides if n * px_a_mark >= least_px), 2000)

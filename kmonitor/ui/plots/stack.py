@@ -1,4 +1,4 @@
-"""Geometry of stacked bars and of their legend: plain pixels, for window and drawings."""
+"""Geometry of stacked bars and their legend in pixels, for the window and for drawings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ SWATCH_PX: Final = 8.0
 SWATCH_GAP_PX: Final = 5.0
 _APART_PX: Final = 14.0
 _LEAST_SHOWN: Final = 0.005
-"""A smaller share would read as none."""
+"""Smallest share with a name; a smaller one would read as 0%."""
 
 _LEAST_REST_PX: Final = 130.0
-"""Of a chart's height: from there on each row of the legend takes of what is more."""
+"""Part of a chart's height reserved for the plot; rows of the legend use only the rest."""
 
 _SEAM_FROM_PX: Final = 4.0
-"""Boxes as large leave a pixel free to the next, so that layers differ without colours too."""
+"""Least height of boxes with a free pixel to the next, which separates layers without colours."""
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height, pixels."""
@@ -29,13 +29,13 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class LegendLabel:
-    """Where a layer's name is.
+    """Position of a layer's name in the legend.
 
     Attributes:
-        layer: Whose.
-        text: "waiting for input 61%".
-        left: Of its swatch, pixels.
-        row: From above, from 0.
+        layer: The layer.
+        text: Name and share: "waiting for input 61%".
+        left: Left edge of the swatch, pixels.
+        row: Row from the top, from 0.
     """
 
     layer: LayerState
@@ -47,12 +47,12 @@ class LegendLabel:
 def place_legend(
     stack: StackState, size: tuple[float, float], text_width: Callable[[str], float]
 ) -> list[LegendLabel]:
-    """The layers' names in as many rows as there is room for; the smallest layers give way.
+    """Place the layers' names in as many rows as fit; the smallest layers are left out.
 
     Args:
-        stack: Its layers, in their order.
+        stack: Bars with the layers, in their order.
         size: Width and height of the chart, pixels.
-        text_width: How wide a text is, pixels.
+        text_width: Returns the width of a text, pixels.
     """
     most_rows = max(1, int((size[1] - _LEAST_REST_PX) / ROW_PX))
     layers = list(stack.layers)
@@ -65,15 +65,15 @@ def place_legend(
 
 
 def legend_height(legend: Sequence[LegendLabel]) -> float:
-    """What is above the plot with this legend, pixels."""
+    """Height of the space above the plot with this legend, pixels."""
     return TOP_PX + (legend[-1].row + 1) * ROW_PX + 2.0 if legend else TOP_PX
 
 
 def layer_boxes(stack: StackState, frame: PlotFrame) -> Iterator[tuple[LayerState, list[Box]]]:
-    """Each layer with its boxes in sight, on whole pixels.
+    """Yield each layer with its visible boxes, on whole pixels.
 
     Args:
-        frame: Where, and in which scale.
+        frame: Position and scale of the plot.
     """
     left = np.round(_px(frame.left, frame.x_px(0.0), frame.x_px(1.0), stack.x_from, frame.right))
     right = np.round(_px(frame.left, frame.x_px(0.0), frame.x_px(1.0), stack.x_to, frame.right))

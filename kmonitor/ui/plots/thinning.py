@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from kmonitor.ui.plots.chart_state import FloatArray
 
 MAX_BUCKETS: Final = 600
-"""More is not seen and costs time. Source: measured, 100 000 points a run on six charts."""
+"""Most buckets: more are invisible and cost time.
+
+Source: measured, 100 000 points per run on six charts.
+"""
 
 
 def bucket_edges(x_from: float, x_to: float, *, width_px: int) -> FloatArray:
-    """Edges of equal buckets, one a pixel and at most `MAX_BUCKETS`, `[n_buckets + 1]`."""
+    """Edges of equal buckets, one per pixel and at most `MAX_BUCKETS`, `[n_buckets + 1]`."""
     buckets = max(1, min(int(width_px), MAX_BUCKETS))
     return np.linspace(x_from, x_to, buckets + 1)
 
@@ -25,17 +28,17 @@ def thin_to_buckets(
 
     In a bucket that rises the minimum lies at its first point's x and the maximum at its last
     one's, in a bucket that falls the other way round: exact for slopes and steps, less than a
-    bucket off for a spike. The first and the last point in sight are kept as they are, and one
-    point beyond each edge, so that a zoomed line runs out of the picture.
+    bucket off for a spike. The first and the last visible point are kept unchanged, and one
+    point beyond each edge, so that a zoomed line continues beyond the picture.
 
     Args:
-        x: Rising, finite, `[n]`.
-        y: `[n]`; NaN marks a gap.
+        x: Positions, rising, finite, `[n]`.
+        y: Values, `[n]`; NaN marks a gap.
         edges: Rising edges of the buckets, in the unit of `x`, `[n_buckets + 1]`.
 
     Returns:
         x and y of at most `3 * n_buckets + 4` points. A gap that no bucket bridges stays as NaN.
-        Few points come back as they are, as views.
+        A few points are returned unchanged, as views.
     """
     cuts = np.searchsorted(x, edges)
     cuts[-1] = np.searchsorted(x, edges[-1], side="right")
@@ -57,7 +60,7 @@ def thin_to_buckets(
 def _extremes(
     x: FloatArray, y: FloatArray, starts: NDArray[np.intp], lasts: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
-    """Two points a bucket, three where a gap follows; buckets are `starts[i]..lasts[i]`."""
+    """Two points per bucket, three where a gap follows; buckets are `starts[i]..lasts[i]`."""
     origin = starts[0]
     inside = y[starts[0] : lasts[-1] + 1]
     # fmin and fmax pass over NaN but take twice as long: only where there is one.
@@ -85,14 +88,15 @@ def _extremes(
 def smoothed(y: FloatArray, weight: float) -> FloatArray:
     """Each point as the weighted mean of itself and all before it, newer ones weighing more.
 
-    A gap (NaN) stays one, and the average goes on behind it; so does an infinite value.
+    A gap (NaN) stays a gap, and the average continues after it; the same holds for infinite
+    values.
 
     Args:
-        y: `[n]`.
-        weight: 0 (as it is) up to below 1.
+        y: Values, `[n]`.
+        weight: Weight of earlier points, from 0 (unchanged) to below 1.
 
     Returns:
-        `[n]`, a new array; every finite point within the least and largest so far.
+        A new array, `[n]`; every finite point lies within the least and largest so far.
     Source: exponential moving average with the bias correction of Kingma and Ba 2015, section 3.
     """
     if weight <= 0.0:

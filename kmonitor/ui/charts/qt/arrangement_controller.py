@@ -1,4 +1,4 @@
-"""Controller of the arrangement: adds, removes, moves and changes charts, as it is remembered."""
+"""Controller of the arrangement: adds, removes, moves and changes charts."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ class ArrangementController(QObject):
     """Owns the arrangement; main thread only.
 
     Signals:
-        changed: The arrangement is to be remembered.
+        changed: The arrangement changed and must be saved.
     """
 
     changed = Signal()
@@ -57,7 +57,7 @@ class ArrangementController(QObject):
         window.charts_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
+        """Apply the arrangement to the charts once they are loaded."""
         self._charts_controller = controller
         controller.arrange(self.arrangement)
 
@@ -68,28 +68,28 @@ class ArrangementController(QObject):
             self._window.charts.scroll_to(key)
 
     def remove(self, key: str) -> None:
-        """Take a chart away."""
+        """Remove a chart."""
         if self.arrangement.remove(key):
             self._show_change()
 
     def step(self, key: str, by: int) -> None:
-        """Move a chart by a number of places."""
+        """Move a chart by a number of positions."""
         if self.arrangement.step(key, by):
             self._show_change()
             self._window.charts.scroll_to(key)
 
     def reset(self) -> None:
-        """The usual four again."""
+        """Return to the default four charts."""
         self.arrangement.reset()
         self._show_change()
 
     def change(self, key: str, **style: float) -> None:
-        """Draw a chart in another way: fields of `ChartSetup`."""
+        """Change the style of a chart: fields of `ChartSetup`."""
         self.arrangement.change(msgspec.structs.replace(self.arrangement.setup(key), **style))
         self._show_change()
 
     def fill_add_menu(self, menu: QMenu) -> None:
-        """One entry a chart that the runs drawn have, in groups."""
+        """Add one entry per chart that the drawn runs can have, in groups."""
         have = (
             self._charts_controller.have() if self._charts_controller is not None else set[str]()
         )
@@ -150,7 +150,7 @@ class ArrangementController(QObject):
         self.fill_add_menu(menu.addMenu(self._theme.icon("plus"), self.tr("Add a chart")))
 
     def _add_parts_entry(self, menu: QMenu) -> None:
-        """What explains step time, beside it."""
+        """Add an entry for the chart of epoch parts, which explains step time."""
         if PARTS_KEY not in self.arrangement.keys:
             entry = menu.addAction(self._theme.icon("plus"), chart_title(PARTS_KEY))
             entry.triggered.connect(partial(_without_check, partial(self.add, PARTS_KEY)))
@@ -187,5 +187,5 @@ class ArrangementController(QObject):
 
 
 def _without_check(act: "Callable[[], object]") -> None:
-    """Call `act`; an entry's signal also passes whether it is checked."""
+    """Call `act`, and drop the check state that an entry's signal passes."""
     act()

@@ -38,7 +38,7 @@ from kmonitor.ui.widgets.labels import ElidedLabel
 
 
 class CardChart(Protocol):
-    """What a card needs of its chart; `LiveChart` is one.
+    """Signals that a card needs from its chart; `LiveChart` is one.
 
     The signals are typed loosely: Qt's stubs know them by another type on the class than on the
     object.
@@ -46,40 +46,40 @@ class CardChart(Protocol):
 
     @property
     def limit_dropped(self) -> Any:
-        """With the value that the limit line was dropped at."""
+        """Emitted with the value at which the limit line was dropped."""
         ...
 
     @property
     def crosshair_moved(self) -> Any:
-        """With the place on the horizontal axis."""
+        """Emitted with the position on the horizontal axis."""
         ...
 
     @property
     def crosshair_left(self) -> Any:
-        """The pointer has left."""
+        """Emitted when the pointer has left the chart."""
         ...
 
     @property
     def range_zoomed(self) -> Any:
-        """With the horizontal range wanted."""
+        """Emitted with the requested horizontal range."""
         ...
 
     @property
     def zoom_reset(self) -> Any:
-        """The whole range is wanted."""
+        """Emitted when the whole range is requested."""
         ...
 
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
-"""Width of a card, pixels, in which titles and rates need the room of the button's words."""
+"""Width of a card, pixels, below which titles and rates need the room of the button's text."""
 
 _TIGHT_BELOW = 220
-"""Width in which rate and forecast go below the number and the verdict."""
+"""Width, pixels, below which rate and forecast go below the number and the verdict."""
 
 _LEAST_TITLE = 76
 _BESIDE_LIMIT = 84
-"""Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
+"""Margins of a card's top row, its gaps, and the padding of the limit, pixels."""
 
 
 class ChartCard(QFrame):
@@ -87,18 +87,18 @@ class ChartCard(QFrame):
 
     Signals (main thread; `metric` is the card's):
         limit_dropped: metric, value.
-        limit_requested: metric: set one near what is reached now.
+        limit_requested: metric; the limit shall be near the current value.
         limit_removed: metric.
-        limit_action_chosen: metric, what its limit shall do.
+        limit_action_chosen: metric, action of its limit.
         crosshair_moved: metric, x.
         crosshair_left: metric.
         range_zoomed: from, to.
-        zoom_reset: the whole range is wanted.
-        evidence_requested: metric: what its verdict rests on.
-        picture_requested: metric, "png" or "svg": its chart as a file.
-        menu_opening: metric and the menu, to which more may be added before it is shown.
-        dragged: metric, and where the pointer is on the screen while the card is moved.
-        dropped: metric, and where it was released.
+        zoom_reset: the whole range is requested.
+        evidence_requested: metric whose evidence is requested.
+        picture_requested: metric, "png" or "svg": its chart is requested as a file.
+        menu_opening: metric and the menu; entries may be added before the menu is shown.
+        dragged: metric, and position of the pointer on the screen while the card is moved.
+        dropped: metric, and position of the pointer when it was released.
     """
 
     limit_dropped = Signal(str, float)
@@ -170,10 +170,10 @@ class ChartCard(QFrame):
         self._elide_limit()
 
     def attach_chart(self, chart: QWidget, signals: CardChart) -> None:
-        """Put the chart where the placeholder was.
+        """Replace the placeholder by the chart.
 
         Args:
-            signals: The same widget, typed by its signals.
+            signals: The same widget as `chart`, typed by its signals.
         """
         self._column.replaceWidget(self._skeleton, chart)
         self._column.setStretchFactor(chart, 1)
@@ -193,7 +193,6 @@ class ChartCard(QFrame):
         return tab_stops(widgets if self._chart is None else (*widgets, self._chart))
 
     def show_state(self, state: ChartCardState) -> None:
-        """Show these words."""
         if state == self._card_state:
             return
         self._card_state = state
@@ -229,7 +228,7 @@ class ChartCard(QFrame):
         self._open_menu(event.globalPos())
 
     def mark_target(self, *, is_target: bool) -> None:
-        """Show that a card that is being moved would come here."""
+        """Mark this card as the position where a moved card would be dropped."""
         self.setProperty("is_target", is_target)
         repolish(self)
 
@@ -431,10 +430,10 @@ class ChartCard(QFrame):
 
 
 class VerdictRow(QWidget):
-    """A line of its own for a verdict that is not quiet.
+    """A separate line for a verdict that is not quiet.
 
     Signals:
-        clicked: The evidence is wanted.
+        clicked: The evidence is requested.
     """
 
     clicked = Signal()
@@ -454,13 +453,13 @@ class VerdictRow(QWidget):
         self.hide()
 
     def set_tight(self, *, is_tight: bool) -> None:
-        """Put the forecast below the verdict, where beside it there is no room."""
+        """Put the forecast below the verdict where there is no room beside it."""
         directions = QBoxLayout.Direction
         self._row.setDirection(directions.TopToBottom if is_tight else directions.LeftToRight)
         self._row.setSpacing(1 if is_tight else 8)
 
     def show_label(self, label: VerdictLabel, title: str) -> None:
-        """Show this; a quiet verdict takes no line."""
+        """Show a verdict; a quiet one takes no line."""
         self._button.show_label(NO_VERDICT if label.is_quiet else label, title)
         self._forecast.set_brief(label.forecast_brief)
         self._forecast.setText(label.forecast)
@@ -470,7 +469,7 @@ class VerdictRow(QWidget):
 
 
 class VerdictButton(QPushButton):
-    """The verdict in few words; a click opens the evidence."""
+    """Short verdict; a click opens the evidence."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -479,11 +478,11 @@ class VerdictButton(QPushButton):
         self.hide()
 
     def show_label(self, label: VerdictLabel, title: str) -> None:
-        """Show this.
+        """Show a verdict.
 
         Args:
             label: The verdict; nothing is shown without one.
-            title: The card's.
+            title: Title of the card.
         """
         self.setText(label.text)
         self.setToolTip(label.tooltip)
@@ -497,7 +496,7 @@ _SKELETON_LINES = 5
 
 
 class Skeleton(QWidget):
-    """Faint grid lines where the chart will be."""
+    """Placeholder of the chart: faint grid lines."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

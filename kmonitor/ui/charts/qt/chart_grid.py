@@ -1,4 +1,4 @@
-"""The cards of the charts, in as many columns as there is room for; else it scrolls."""
+"""Grid of chart cards, with as many columns as fit; the grid scrolls if it is too tall."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,22 +14,22 @@ from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.widgets.keyboard import set_tab_order, tab_stop_before
 
 _WIDE_FROM: Final = 1080
-"""Width, pixels, from which three columns say more than two."""
+"""Width, pixels, from which there are three columns."""
 
 _USUAL: Final = 4
 _LEAST_ROW: Final = 216
-"""Height of a card, pixels, below which more of them scroll instead."""
+"""Least height of a card, pixels; the grid scrolls instead of shrinking cards further."""
 
 
 class ChartGrid(QScrollArea):
     """Lays cards out; holds no logic. Main thread only.
 
     Signals:
-        card_dropped: A card's key, and the position that it was dropped at, from 0.
-        moved: Other cards may be in sight than before.
-        picture_requested: Of any card: its key, "png" or "svg".
-        menu_opening: Of any card: its key and the menu.
-        evidence_requested: Of any card: its key.
+        card_dropped: Key of a card, and the position at which it was dropped, from 0.
+        moved: Other cards may be in view than before.
+        picture_requested: Key of a card, "png" or "svg".
+        menu_opening: Key of a card, and its menu.
+        evidence_requested: Key of a card.
     """
 
     card_dropped = Signal(str, int)
@@ -58,7 +58,7 @@ class ChartGrid(QScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._on_bar_value_changed)
 
     def card(self, key: str, title: str = "") -> ChartCard:
-        """The card of that key, made at its first use."""
+        """Return the card of a key; it is created at its first use."""
         card = self._cards.get(key)
         if card is None:
             card = ChartCard(key, title, self._theme, self._inner)
@@ -72,7 +72,7 @@ class ChartGrid(QScrollArea):
         return card
 
     def show_cards(self, keys: Sequence[str]) -> None:
-        """Show these, from left to right and top to bottom; the others wait."""
+        """Show these cards from left to right and top to bottom, and hide the others."""
         for key, card in self._cards.items():
             if key not in keys:
                 self._grid.removeWidget(card)
@@ -81,7 +81,7 @@ class ChartGrid(QScrollArea):
         self._lay_out_cards()
 
     def drop(self, key: str) -> None:
-        """Give up a card that will not come back; its chart goes with it."""
+        """Delete a card that is no longer needed, with its chart."""
         card = self._cards.pop(key, None)
         if card is not None:
             self._grid.removeWidget(card)
@@ -89,7 +89,7 @@ class ChartGrid(QScrollArea):
             card.deleteLater()
 
     def is_in_sight(self, key: str) -> bool:
-        """Whether any part of a card can be seen, as far as scrolling decides."""
+        """True if any part of a card is within the scrolled area."""
         card = self._cards.get(key)
         if card is None or key not in self._shown:
             return False
@@ -98,7 +98,6 @@ class ChartGrid(QScrollArea):
         return card.geometry().intersects(seen)
 
     def scroll_to(self, key: str) -> None:
-        """Scroll to a card."""
         card = self._cards.get(key)
         if card is not None:
             self._grid.activate()
@@ -136,7 +135,7 @@ class ChartGrid(QScrollArea):
         return 3 if self.width() >= _WIDE_FROM else 2
 
     def _index_at(self, at: QPoint) -> int | None:
-        """The place of the card under a point of the screen."""
+        """Position of the card under a point of the screen."""
         inside = self._inner.mapFromGlobal(at)
         for index, key in enumerate(self._shown):
             if self._cards[key].geometry().contains(inside):

@@ -1,4 +1,4 @@
-"""The charts and what moves them together. Importing this loads numpy and pyqtgraph."""
+"""Controller of the linked charts. Importing this module loads numpy and pyqtgraph."""
 
 import time
 from collections.abc import Iterable
@@ -32,12 +32,12 @@ from kmonitor_agent.wire.messages.commands import (
 class ChartsController(QObject):
     """Binds cards to the states of their charts; main thread only.
 
-    Charts that are scrolled out of sight are not drawn until they come back.
+    Charts that are scrolled out of view are not drawn until they are back in view.
 
     Signals:
-        view_changed: What part of time is shown, or whether it follows, changed by the user.
-        limit_changed: A limit was asked for.
-        flag_chosen: With the hub's row id of the record whose flag was clicked.
+        view_changed: The user changed the shown range, or turned following on or off.
+        limit_changed: A limit was requested.
+        flag_chosen: Row id (in the hub) of the record whose flag was clicked.
     """
 
     view_changed = Signal()
@@ -70,20 +70,20 @@ class ChartsController(QObject):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the selected run's columns have come."""
+        """True if the selected run's columns have been received."""
         run = self._workspace.run_store.current()
         return run is not None and self._feed.is_loaded(run.run)
 
     def chart(self, key: str) -> LiveChart:
-        """The chart of a metric or column that is shown."""
+        """Chart of a shown metric or column."""
         return self._charts[key]
 
     def have(self) -> set[str]:
-        """Columns that the runs drawn have."""
+        """Columns of the drawn runs."""
         return self._feed.have(run.run for run in self._workspace.run_store.shown())
 
     def arrange(self, arrangement: Arrangement) -> None:
-        """Show these charts from now on; called again after it was changed."""
+        """Show the charts of an arrangement; call again after each change."""
         self.arrangement = arrangement
         self._arrange()
         self.refresh()
@@ -96,7 +96,7 @@ class ChartsController(QObject):
         return self._extra_charts.state(kind, self.arrangement.setup(key), width_px)
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
-        """The text above it."""
+        """Text above a chart."""
         metric = standard_metric(key)
         kind = chart_kind(key)
         if metric is not None or kind is None:
@@ -104,30 +104,30 @@ class ChartsController(QObject):
         return self._extra_charts.card(kind, self.arrangement.setup(key))
 
     def press_key(self, event: QKeyEvent) -> None:
-        """Give a key to the chart that has the focus, else to the first that is shown."""
+        """Pass a key to the chart with the focus, else to the first shown chart."""
         shown = [chart for chart in self._charts.values() if chart.isVisible()]
         chart = next((chart for chart in shown if chart.hasFocus()), next(iter(shown), None))
         if chart is not None:
             chart.keyPressEvent(event)
 
     def make_comparison(self) -> tuple[Comparison, CompareTable]:
-        """What compares runs by the columns that the charts hold."""
+        """Create the comparison of runs, based on the columns of the charts."""
         comparison = Comparison(self._workspace, self._feed)
         return comparison, CompareTable(self._workspace, self._feed)
 
     def make_chart(self) -> LiveChart:
-        """One more chart, for whoever asks, in the colours in force from now on."""
+        """Create a chart outside the grid that follows changes of the theme."""
         chart = LiveChart()
         chart.set_theme(ChartColours(palette=self._theme.palette))
         self._others.append(chart)
         return chart
 
     def refresh(self) -> None:
-        """Draw what changed; cards and charts of the selected run."""
+        """Redraw changed cards and charts of the selected run."""
         self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
 
     def refresh_texts(self) -> None:
-        """Update every text, also of charts that are scrolled out of sight."""
+        """Update every text, also on charts that are scrolled out of view."""
         self.standard_charts.refresh_texts()
         self._draw(self.arrangement.keys)
 

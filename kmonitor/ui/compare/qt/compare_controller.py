@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class CompareController(QObject):
-    """Refreshed by the history's controller; main thread only.
+    """Controls the comparison page; refreshed by the history's controller. Main thread only.
 
     Signals:
-        closed: The history is wanted again.
+        closed: The user returns to the history.
 
     Attributes:
-        panel: The page.
+        panel: The comparison page.
     """
 
     closed = Signal()
@@ -47,11 +47,11 @@ class CompareController(QObject):
         panel.close_requested.connect(self.closed)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """The charts are loaded."""
+        """Keep the charts' controller, once the charts are loaded."""
         self._charts_controller = controller
 
     def open(self, runs: Sequence[str]) -> bool:
-        """Compare these; False while the charts are still being loaded."""
+        """Compare these runs; False while the charts are still being loaded."""
         if self._charts_controller is None:
             return False
         if self._comparison is None:
@@ -67,7 +67,7 @@ class CompareController(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Bring the page up to date while it is shown."""
+        """Update the page if it is shown."""
         if not self.panel.isHidden():
             self._show()
 
@@ -85,7 +85,7 @@ class CompareController(QObject):
         self.panel.show_rows(rows, legend)
 
     def refresh_texts(self) -> None:
-        """Update every text, also while it is hidden."""
+        """Update every text, also while the page is hidden."""
         self._show()
 
     def _bind(self, chart: "LiveChart") -> None:

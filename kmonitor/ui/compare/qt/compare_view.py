@@ -1,4 +1,4 @@
-"""The page that compares runs: one chart, its legend, and a table of what differs."""
+"""The page that compares runs: one chart, its legend, and a table of differences."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,10 +38,10 @@ class ComparePanel(QFrame):
 
     Signals (main thread):
         axis_chosen: "epochs", "seconds" or "models".
-        metric_chosen: Which metric is to be drawn.
-        removal_requested: With the id of a run that is to be left out.
-        differences_toggled: Whether only what differs is wanted in the table.
-        close_requested: The history is wanted again.
+        metric_chosen: Metric to draw.
+        removal_requested: Id of the run to remove.
+        differences_toggled: True if the table shall show only differences.
+        close_requested: The user returns to the history.
     """
 
     axis_chosen = Signal(str)
@@ -91,28 +91,27 @@ class ComparePanel(QFrame):
 
     @property
     def shows_differences_only(self) -> bool:
-        """Whether only what differs is wanted in the table."""
+        """True if the table shows only differences."""
         return self._only.isChecked()
 
     def attach_chart(self, chart: QWidget) -> None:
-        """Put the chart into its place."""
         chart.setMinimumHeight(140)
         self._chart_box.addWidget(chart)
 
     def show_choices(self, axis: str, metric: str) -> None:
-        """Set the switches."""
+        """Set the switches of axis and metric."""
         self._axis.choose(axis)
         self._metrics.choose(metric)
 
     def show_legend(self, entries: Sequence[LegendEntry]) -> None:
-        """Show these runs above the chart."""
+        """Show the legend of these runs above the chart."""
         self._legend.show_entries(entries)
 
     def show_rows(self, rows: Sequence[CompareRow], entries: Sequence[LegendEntry]) -> None:
         """Show the table.
 
         Args:
-            entries: The runs, from left to right.
+            entries: Runs, from left to right.
         """
         scale = self.devicePixelRatioF()
         heads = [(entry.name, swatch_icon(self._theme, entry.hue, scale)) for entry in entries]
@@ -121,11 +120,11 @@ class ComparePanel(QFrame):
         self._table_view.viewport().update()
 
     def focus_first(self) -> None:
-        """Begin with the table, whose keys are the arrows."""
+        """Give the focus to the table, which the arrow keys move in."""
         self._table_view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
-        """Put the selected rows, or else all, on the clipboard as text; returns it."""
+        """Copy the selected rows, or else all, to the clipboard; return the copied text."""
         chosen = sorted(
             {index.row() for index in self._table_view.selectionModel().selectedRows()}
         )
@@ -208,7 +207,7 @@ class ComparePanel(QFrame):
         self._fit_columns()
 
     def _fit_columns(self) -> None:
-        """Give all runs the same room; what is longer is elided, and whole under the pointer."""
+        """Give all runs the same width; longer text is elided, and complete in the tooltip."""
         n = self._model.columnCount() - 1
         room = self._table_view.viewport().width() - _TITLE_COLUMN_PX
         self._table_view.size_column(0, _TITLE_COLUMN_PX)
@@ -246,10 +245,10 @@ _SWATCH_PX = 11
 
 
 class CompareLegend(QWidget):
-    """One chip a run, all of one width.
+    """Legend with one chip per run, all of the same width.
 
     Signals (main thread):
-        removal_requested: With the id of a run that is to be left out.
+        removal_requested: Id of the run to remove.
     """
 
     removal_requested = Signal(str)
@@ -265,7 +264,6 @@ class CompareLegend(QWidget):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_entries(self, entries: Sequence[LegendEntry]) -> None:
-        """Show these runs."""
         if tuple(entries) == self._entries:
             return
         self._entries = tuple(entries)
@@ -317,7 +315,7 @@ class CompareLegend(QWidget):
 
 
 def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
-    """A round spot in a run's colour."""
+    """Round spot in a run's colour."""
     pixmap = QPixmap(round(_SWATCH_PX * scale), round(_SWATCH_PX * scale))
     pixmap.setDevicePixelRatio(scale)
     pixmap.fill(Qt.GlobalColor.transparent)
@@ -331,16 +329,16 @@ def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
 
 
 def swatch_icon(theme: Theme, hue: int, scale: float) -> QIcon:
-    """The same as an icon."""
+    """Round spot in a run's colour, as an icon."""
     return QIcon(swatch_pixmap(theme, hue, scale))
 
 
 CELL_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `CompareCell` of an index; of the first column, the row's title as one."""
+"""Role of the `CompareCell` of an index; in the first column, a cell with the row's title."""
 
 
 class CompareModel(QAbstractTableModel):
-    """Rows have titles, columns have runs; at most six of them."""
+    """Table with one titled row per quantity and one column per run, at most six."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -348,7 +346,7 @@ class CompareModel(QAbstractTableModel):
         self._heads: list[tuple[str, QIcon]] = []
 
     def show_rows(self, rows: Sequence[CompareRow], heads: Sequence[tuple[str, QIcon]]) -> None:
-        """Become this table.
+        """Replace the content of the table.
 
         Args:
             heads: Name and swatch of each run.
@@ -368,7 +366,6 @@ class CompareModel(QAbstractTableModel):
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
 
     def rows(self) -> Sequence[CompareRow]:
-        """What is shown."""
         return self._rows
 
     def names(self) -> list[str]:
@@ -428,7 +425,7 @@ class CompareModel(QAbstractTableModel):
 
 
 def _as_shown(cell: CompareCell, row: CompareRow) -> CompareCell:
-    """What is the same for all is muted."""
+    """The cell, muted if all runs have the same value."""
     if row.differs or cell.tone in {"warn", "crit"}:
         return cell
     return CompareCell(cell.text, cell.tooltip, "mute")

@@ -1,4 +1,4 @@
-"""Windows that show one thing in full: evidence, end of a run, action record, diagnosis."""
+"""Detail windows: evidence, end of a run, action record, diagnosis."""
 
 from collections.abc import Iterable
 from html import escape
@@ -28,7 +28,7 @@ _BELOW_SUBTITLE = 2
 
 
 class DetailWindow(QDialog):
-    """Title, a sentence, the evidence, and a button that copies all of it; not modal."""
+    """Title, a sentence, the evidence, and a button that copies all text; not modal."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class DetailWindow(QDialog):
         return self._text
 
     def copy(self) -> None:
-        """Put all of it on the clipboard as plain text."""
+        """Copy the whole text to the clipboard as plain text."""
         QGuiApplication.clipboard().setText(self._text)
 
     def show_heading(self, title: str, subtitle: str, lead: str) -> None:
@@ -74,7 +74,7 @@ class DetailWindow(QDialog):
         self._lead.setVisible(bool(lead))
 
     def show_evidence(self, html: str, text: str) -> None:
-        """Set the evidence, as rich text and as what is copied; the same again changes nothing."""
+        """Set the evidence as rich text, and the text to copy; the same again changes nothing."""
         self._text = text
         self._copy.setVisible(bool(text))
         bar = self._reader.verticalScrollBar()
@@ -83,7 +83,7 @@ class DetailWindow(QDialog):
         bar.setValue(at)
 
     def redraw(self) -> None:
-        """Draw the evidence in the colours in force."""
+        """Draw the evidence in the current colours."""
 
     def bring_to_front(self) -> None:
         self.show()
@@ -137,14 +137,13 @@ class EvidenceWindow(DetailWindow):
 
     @override
     def redraw(self) -> None:
-        """Draw the evidence in the colours in force."""
         if self._evidence_state is not None:
             html = evidence_html(self._evidence_state, self._theme.palette)
             self.show_evidence(html, self._evidence_state.as_text())
 
 
 class RunEndWindow(EvidenceWindow):
-    """How a run ended, and what its memory did in the last minute."""
+    """End of a run, with its memory in the last minute."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -168,7 +167,6 @@ class RecordWindow(DetailWindow):
 
     @override
     def redraw(self) -> None:
-        """Draw the evidence in the colours in force."""
         if self._record_state is not None:
             html = record_html(self._record_state, self._theme.palette)
             self.show_evidence(html, self._record_state.as_text())
@@ -178,8 +176,8 @@ class DiagnosisWindow(DetailWindow):
     """The diagnoses of a run, the newest first; stays open while the next one is taken.
 
     Signals (main thread):
-        diagnose_requested: Another one is wanted.
-        step_requested: -1 the one before, 1 the one after.
+        diagnose_requested: Another diagnosis is requested.
+        step_requested: -1 for the diagnosis before, 1 for the one after.
     """
 
     diagnose_requested = Signal()
@@ -211,12 +209,12 @@ class DiagnosisWindow(DetailWindow):
             button.setAccessibleName(button.text())
 
     def show_state(self, state: DiagnosisState | None, *, title: str, empty: str) -> None:
-        """Show this diagnosis, or why there is none.
+        """Show a diagnosis, or the reason why there is none.
 
         Args:
-            state: What was found; None: nothing yet.
+            state: The diagnosis; None: none yet.
             title: The run's name.
-            empty: Shown where there is no diagnosis.
+            empty: Text shown if there is no diagnosis.
         """
         if state is None:
             self._diagnosis_state = None
@@ -230,12 +228,12 @@ class DiagnosisWindow(DetailWindow):
             self.redraw()
 
     def show_progress(self, text: str, *, is_open: bool, can_request: bool) -> None:
-        """Show how far a requested diagnosis is, and whether another one can be requested.
+        """Show the progress of a requested diagnosis, and enable the button for another one.
 
         Args:
-            text: Its state; empty: none was requested, or it is done.
-            is_open: Whether it is still under way.
-            can_request: Whether the run takes the command.
+            text: State of the request; empty: none was requested, or it is done.
+            is_open: True while the diagnosis is under way.
+            can_request: True if the run takes the command; else the button is hidden.
         """
         self._progress.setText(text)
         self._progress.setVisible(bool(text))
@@ -244,14 +242,13 @@ class DiagnosisWindow(DetailWindow):
         self._again.setEnabled(can_request and not is_open)
 
     def show_steps(self, *, has_before: bool, has_after: bool) -> None:
-        """True if there are others to show."""
+        """Show the buttons for the diagnoses before and after, and enable those that exist."""
         for button, is_present in ((self._before, has_before), (self._after, has_after)):
             button.setVisible(has_before or has_after)
             button.setEnabled(is_present)
 
     @override
     def redraw(self) -> None:
-        """Draw the evidence in the colours in force."""
         if self._diagnosis_state is not None:
             html = diagnosis_html(self._diagnosis_state, self._theme.palette)
             self.show_evidence(html, self._diagnosis_state.as_text())
@@ -288,7 +285,7 @@ def evidence_html(state: EvidenceState, palette: Palette) -> str:
 
 
 def record_html(state: RecordState, palette: Palette) -> str:
-    """The facts of a record, one a row."""
+    """The facts of a record as a table, one per row."""
     rows = "".join(
         f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
         f'{escape(fact.title)}</td><td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'

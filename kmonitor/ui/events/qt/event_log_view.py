@@ -40,11 +40,10 @@ class EventLogPanel(QWidget):
 
     Signals (main thread):
         filter_chosen: "all", "warnings" or "actions".
-        row_opened: With the run's id and the hub's row id of a line that was double-clicked or
-            entered.
+        row_opened: Run id, and the hub's row id, of a line opened by double-click or Enter.
 
     Attributes:
-        filter_switch: For the row above, which belongs to the card.
+        filter_switch: Switch to place in the row above, which belongs to the card.
     """
 
     filter_chosen = Signal(str)

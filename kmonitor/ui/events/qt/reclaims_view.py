@@ -57,14 +57,14 @@ _WIDEST: Final[dict[ReclaimColumnKey, int]] = {
     "result": 320,
     "asked": 170,
 }
-"""Most pixels for columns of text; longer text is elided, and shown whole in the tooltip."""
+"""Widest text columns, pixels; longer text is elided, and complete in the tooltip."""
 
 
 class ReclaimTablePanel(QWidget):
-    """One row a record, newest first until a head is clicked.
+    """One row per record, newest first until a head is clicked.
 
     Signals (main thread):
-        record_opened: With the hub's row id of a record to be read in full.
+        record_opened: The hub's row id of a record to show in full.
     """
 
     record_opened = Signal(int)
@@ -113,7 +113,7 @@ class ReclaimTablePanel(QWidget):
         return [row for each in found if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
 
     def copy(self) -> str:
-        """Put the selected rows, or else all, on the clipboard as text; returns it."""
+        """Copy the selected rows, or else all, to the clipboard; return the copied text."""
         text = reclaims_as_text(self.chosen() or self._shown())
         QGuiApplication.clipboard().setText(text)
         return text
@@ -124,7 +124,7 @@ class ReclaimTablePanel(QWidget):
 
     @property
     def table(self) -> RowTableView:
-        """The table, whose columns' layout is remembered."""
+        """The table, whose column layout is saved."""
         return self._table_view
 
     def _build(self) -> None:
@@ -146,7 +146,7 @@ class ReclaimTablePanel(QWidget):
         column_box.addStretch(0)
 
     def _fit_columns(self, rows: Sequence[ReclaimRow]) -> None:
-        """Give each column the room of its widest text, unless the user has set widths."""
+        """Fit each column to its widest text, unless the user has set widths."""
         head = self._table_view.horizontalHeader()
         metrics = QFontMetrics(self._font())
         head_metrics = head.fontMetrics()
@@ -204,7 +204,7 @@ class ReclaimModel(NumberedRowModel[ReclaimRow]):
         super().__init__(len(self._columns), parent)
 
     def index_of_row(self, row: int) -> int | None:
-        """Index of the record with this hub row id; None if it is not there."""
+        """Index of the record with this hub row id; None if there is none."""
         return next((at for at, each in enumerate(self._rows) if each.row == row), None)
 
     @override
@@ -226,7 +226,7 @@ class ReclaimModel(NumberedRowModel[ReclaimRow]):
 
 
 def _cell_data(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
-    """A cell's value for a role; None for the others."""
+    """Value of a cell for a role; None for roles without a value."""
     cell = row.cells[at]
     match role:
         case Qt.ItemDataRole.DisplayRole:

@@ -1,4 +1,4 @@
-"""Binds the event log, the reclaim table and the sheets of evidence to the workspace."""
+"""Binds the event log, the reclaim table and the detail windows to the workspace."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -14,12 +14,14 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 
 
 class RecordsController(QObject):
-    """Refreshed by the window's controller; main thread only.
+    """Controls the records and detail windows; refreshed by the window's controller.
+
+    Main thread only.
 
     Signals:
-        settings_changed: Something to be remembered changed.
-        run_requested: With the id of a run that is to be selected.
-        diagnose_requested: The selected run is to be diagnosed.
+        settings_changed: A setting changed and must be saved.
+        run_requested: Id of a run to select.
+        diagnose_requested: A diagnosis of the selected run is requested.
     """
 
     settings_changed = Signal()
@@ -53,7 +55,7 @@ class RecordsController(QObject):
             window.charts_shortcut(name).activated.connect(slot)
 
     def refresh(self) -> None:
-        """Show what is known of the selected run."""
+        """Show the records of the selected run."""
         workspace = self._workspace
         records = self._window.records
         run = workspace.run_store.current()
@@ -76,7 +78,7 @@ class RecordsController(QObject):
         """Show the window of the selected run's diagnoses.
 
         Args:
-            row: The hub's row id of one; None: the newest, also when a newer one comes.
+            row: The hub's row id of a diagnosis; None: always the newest.
         """
         if self._diagnosis is None:
             self._diagnosis = DiagnosisWindow(self._theme, self._window)
@@ -89,7 +91,7 @@ class RecordsController(QObject):
         self._refresh_diagnosis()
 
     def open_end(self, run: str) -> None:
-        """Show how a run ended, and what its memory did before."""
+        """Show the end of a run, with its memory before."""
         if self._end is None:
             self._end = RunEndWindow(self._theme, self._window)
         self._end_of = run
@@ -107,11 +109,11 @@ class RecordsController(QObject):
         window.show_state(run_end_state(run, minute, now_wall_s=now_wall_s))
 
     def refresh_texts(self) -> None:
-        """Write the sizes of the open record in the units in force; a refresh does the rest."""
+        """Format the open record again in the current units; `refresh` updates everything else."""
         self._show_record()
 
     def _show_record(self) -> None:
-        """Put the opened record into its window; it stays what it was when its run is gone."""
+        """Show the opened record in its window; the content stays when the run is gone."""
         if self._record is None or self._opened is None:
             return
         run, row = self._opened
@@ -146,7 +148,7 @@ class RecordsController(QObject):
         window.show_steps(has_before=before is not None, has_after=after is not None)
 
     def _neighbours(self, run: RunSummary) -> tuple[int | None, int | None]:
-        """Row ids of the diagnoses before and after the one that is shown."""
+        """Row ids of the diagnoses before and after the shown one; None: there is none."""
         rows = self._workspace.diagnoses.rows(run.run)
         known = self._shown if self._shown in rows else None
         shown = rows[-1:] if known is None else [known]

@@ -1,4 +1,4 @@
-"""The card below the charts: the event log, and beside it what was reclaimed."""
+"""The card below the charts: the event log and the table of reclaims."""
 
 from typing import Final, Literal
 
@@ -25,7 +25,7 @@ RecordsTab = Literal["events", "reclaims"]
 _EVENTS: Final = "events"
 _RECLAIMS: Final = "reclaims"
 _LEAST_PAGE: Final = 27
-"""A row, pixels."""
+"""Height of one row, pixels."""
 
 
 class RecordsPanel(QFrame):
@@ -33,12 +33,12 @@ class RecordsPanel(QFrame):
 
     Signals (main thread):
         tab_chosen: "events" or "reclaims", by the user.
-        tab_shown: Another page is shown, for whatever reason.
+        tab_shown: Another page is shown, by the user or the program.
 
     Attributes:
         log: The event log.
-        table: What was reclaimed.
-        tab: Which is shown.
+        table: The table of reclaims.
+        tab: Key of the shown page.
     """
 
     tab_chosen = Signal(str)
@@ -78,7 +78,7 @@ class RecordsPanel(QFrame):
         self.show_count(self._n)
 
     def show_tab(self, tab: str) -> None:
-        """Show this page."""
+        """Show a page: "events" or "reclaims"."""
         self.tab = "reclaims" if tab == _RECLAIMS else "events"
         is_table = self.tab == "reclaims"
         self._tabs.choose(self.tab)
@@ -89,7 +89,7 @@ class RecordsPanel(QFrame):
         self.tab_shown.emit()
 
     def show_count(self, n: int) -> None:
-        """How many records the table has, in its switch."""
+        """Show the number of reclaims in the table's switch."""
         self._n = n
         title = self.tr("Reclaims")
         self._tabs.button(_RECLAIMS).setText(f"{title} {n}" if n else title)

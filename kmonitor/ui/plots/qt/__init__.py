@@ -1,1 +1,1 @@
-"""Painting and pointing in one chart; alone imports pyqtgraph."""
+"""Painting and pointer handling of one chart; the only package that imports pyqtgraph."""

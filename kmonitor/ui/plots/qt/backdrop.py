@@ -1,6 +1,6 @@
 # pyright: basic
 # pyqtgraph comes without types.
-"""Painting under the curves: grid, ticks, epoch marks, gaps, and an opened verdict's window."""
+"""Painting under the curves: grid, ticks, epoch marks, gaps, and an open verdict's window."""
 
 import numpy as np
 from pyqtgraph.functions import arrayToQPath
@@ -90,7 +90,7 @@ def _paint_x_texts(painter: QPainter, scene: Scene) -> None:
 
 
 def _paint_evidence(painter: QPainter, scene: Scene) -> None:
-    """Shade the window that an opened verdict rests on, with an edge on either side."""
+    """Shade the window of an open verdict's evidence, with an edge on either side."""
     if scene.chart_state.evidence is None:
         return
     frame = scene.frame

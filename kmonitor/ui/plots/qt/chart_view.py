@@ -71,10 +71,10 @@ def _paint_legend(painter: QPainter, scene: Scene) -> None:
 
 
 class ChartView(pg.GraphicsView):
-    """Draws a `Scene`; takes no mouse events, its chart does; main thread only.
+    """Draws a `Scene`; mouse events go to the surrounding chart. Main thread only.
 
-    pyqtgraph's own axes, ranges and mouse handling are left out: each costs more per refresh
-    than all curves together.
+    pyqtgraph's own axes, ranges and mouse handling are not used: each costs more per refresh than
+    all curves together.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -97,7 +97,7 @@ class ChartView(pg.GraphicsView):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def show_chart(self, chart: Scene) -> None:
-        """Draw this at the next paint."""
+        """Draw this scene at the next paint."""
         self._chart = chart
         self._painted = None
         frame = chart.frame
@@ -196,7 +196,10 @@ class RunCurve(pg.PlotCurveItem):
         self._brush = QBrush()
 
     def show_state(self, state: CurveState, frame: PlotFrame, colours: ChartColours) -> None:
-        """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
+        """Draw this curve from the next paint on.
+
+        Cheap when arrays and frame are the same objects.
+        """
         old = self._curve_state
         old_frame = self._frame
         old_colours = self._colours
@@ -245,7 +248,7 @@ class RunCurve(pg.PlotCurveItem):
         p.setTransform(base)
 
     def _stroke_offsets(self, scale: float) -> list[float]:
-        """Where strokes of one device pixel add up to the line's width, around its middle."""
+        """Offsets from the line's middle of one-pixel strokes that add up to its width."""
         state = self._curve_state
         is_heavy = state is not None and (state.selected or state.strong)
         extra = (_SELECTED_PX if is_heavy else 1.0) * scale - 1.0
@@ -285,7 +288,7 @@ class RunCurve(pg.PlotCurveItem):
 
 
 def _dash(state: CurveState) -> tuple[int, int] | None:
-    """How many pixels are drawn and left out in turn; None: none are left out."""
+    """Pixels drawn and left out in turn; None: a solid line."""
     if state.dotted:
         return _DOTS
     return _DASH if state.dashed else None
@@ -302,7 +305,7 @@ def drawable(
     """Points that Qt can draw: gaps become broken connections instead of NaN.
 
     Returns:
-        x, y, and for each point whether it is joined to the next one, `[n_points]`; None: all.
+        x, y, and a mask of the points joined to the next one, `[n_points]`; None: all are joined.
     """
     is_finite = np.isfinite(y)
     if is_finite.all():
@@ -313,7 +316,7 @@ def drawable(
 
 
 def _areas(x: FloatArray, y: FloatArray, base: float) -> list[QPolygonF]:
-    """The area between the line's lower edge and the base, one polygon a stretch without gap."""
+    """Areas between the line's lower edge and the base, one polygon per stretch without gap."""
     breaks = np.flatnonzero(~np.isfinite(y))
     starts = np.concatenate(([0], breaks + 1))
     ends = np.concatenate((breaks, [len(y)]))
@@ -338,7 +341,7 @@ def _area(x: FloatArray, y: FloatArray, base: float) -> QPolygonF:
 
 
 def _gradient(colour: QColor, areas: list[QPolygonF], frame: PlotFrame) -> QLinearGradient:
-    """From the highest point of the line, strongest, to nothing at the base."""
+    """Gradient from strongest at the highest point of the line to transparent at the base."""
     top = max((area.boundingRect().bottom() for area in areas), default=frame.y_hi)
     gradient = QLinearGradient(QPointF(0.0, top), QPointF(0.0, frame.y_lo))
     strong = QColor(colour)

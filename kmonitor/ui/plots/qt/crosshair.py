@@ -1,4 +1,4 @@
-"""The crosshair: a line, a dot a run and one card, over the chart."""
+"""The crosshair: a line, a dot per run and one card, over the chart."""
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
@@ -18,7 +18,7 @@ _FROM_LINE_PX = 10.0
 
 
 class CrosshairLayer(QWidget):
-    """A see-through widget over the view, so that moving it leaves the curves' data alone."""
+    """A transparent widget over the view, so that moving the crosshair does not repaint curves."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,11 +30,11 @@ class CrosshairLayer(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def show_scene(self, scene: Scene) -> None:
-        """Follow the chart's scale; the chart repaints anyway."""
+        """Follow the chart's scale; the chart's own repaint includes this layer."""
         self._scene = scene
 
     def show_crosshair(self, x: float | None, card: CrosshairCard) -> None:
-        """Show the crosshair at x with this card; None: nowhere."""
+        """Show the crosshair at x with this card; None hides the crosshair."""
         before = self._damage()
         self._x = x
         self._card = card
@@ -43,7 +43,7 @@ class CrosshairLayer(QWidget):
                 self.update(rect.toAlignedRect())
 
     def show_ring(self, *, is_shown: bool) -> None:
-        """Draw the focus ring around the chart, or not."""
+        """Show or hide the focus ring around the chart."""
         self._has_ring = is_shown
         self.update()
 
@@ -83,7 +83,7 @@ class CrosshairLayer(QWidget):
         return px if scene.frame.left - 0.5 <= px <= scene.frame.right + 0.5 else None
 
     def _damage(self) -> QRectF:
-        """What the crosshair covers now."""
+        """Area that the crosshair covers now; empty if it is hidden."""
         scene = self._scene
         px = self._px()
         if scene is None or px is None:
@@ -106,7 +106,7 @@ class CrosshairLayer(QWidget):
         return box
 
     def _card_top(self, scene: Scene, height: float) -> float:
-        """Lower part of the plot, where the lines of a growing metric are not."""
+        """Top of the card: low in the plot, away from the lines of a growing metric."""
         return max(0.0, min(scene.frame.bottom - 8.0, self.height() - 2.0) - height)
 
     def _card_height(self) -> float:
@@ -114,7 +114,7 @@ class CrosshairLayer(QWidget):
         return 2.0 * _PADDING_PX - 4.0 + _ROW_PX * (1 + len(rows) + bool(rest))
 
     def _rows(self) -> tuple[tuple[CrosshairRow, ...], int]:
-        """The rows that fit, and how many do not: their number takes a row, too."""
+        """Rows that fit, and the number of those that do not; that number takes a row too."""
         lines = self._card.lines
         fit = int((self.height() - 2.0 * _PADDING_PX + 2.0) // _ROW_PX) - 1
         if len(lines) <= fit:

@@ -1,6 +1,6 @@
-"""Moving a chart's limit line: its value meanwhile, the grip at its end, and what owns both.
+"""Moving a chart's limit line: its value meanwhile, the grip at its end, and the owner of both.
 
-`LimitDragControl` is what a chart holds; `LimitDrag` knows no widget.
+A chart holds a `LimitDragControl`; `LimitDrag` knows no widget.
 """
 
 from dataclasses import replace
@@ -30,10 +30,10 @@ from kmonitor.ui.text.formats import amount_text
 class LimitDrag:
     """One move of the limit line, by mouse or keys, from its start until it is dropped.
 
-    The scale stays as it was at the start, or the line would run from under the pointer.
+    The scale stays as at the start, or the line would move away from the pointer.
 
     Attributes:
-        value: Where the line is now, in the chart's unit, rounded to `quantum`.
+        value: Current value of the line, in the chart's unit, rounded to `quantum`.
     """
 
     def __init__(self, frame: PlotFrame, value: float, *, quantum: float) -> None:
@@ -43,7 +43,7 @@ class LimitDrag:
         self._offset_px = 0.0
 
     def grab(self, y_px: float) -> None:
-        """Take hold at this height; the line does not jump to the pointer."""
+        """Grab the line at this height; the line does not jump to the pointer."""
         line_px = min(max(self._frame.y_px(self.value), self._frame.top), self._frame.bottom)
         self._offset_px = line_px - y_px
 
@@ -56,7 +56,7 @@ class LimitDrag:
         self._set(self.value + n * self._quantum)
 
     def y_range(self) -> tuple[float, float]:
-        """The range to show: that of the start, longer at the top if the line has left it."""
+        """Range to show: that of the start, extended at the top if the line is above it."""
         frame = self._frame
         room = frame.height / max(frame.height - AIR_PX, 1.0)
         top = frame.y_lo + (self.value - frame.y_lo) * room
@@ -73,12 +73,12 @@ _KEYS_SETTLE_MS = 700
 
 
 class LimitDragControl(QObject):
-    """Owns the grip and the value under way; main thread only.
+    """Owns the grip and the value while the line is moved; main thread only.
 
     Signals, all from the main thread:
         moved(value): The line is being moved; the chart should redraw itself.
-        dropped(value): It was released elsewhere than it was taken.
-        cancelled(): It went back; the chart should redraw itself.
+        dropped(value): The line was released at another value than before.
+        cancelled(): The line returned to its old value; the chart should redraw itself.
     """
 
     moved = Signal(float)
@@ -103,17 +103,17 @@ class LimitDragControl(QObject):
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the line was released and no picture has come since."""
+        """True if the line was released and no new state was set since."""
         return self._drag is not None and not self.is_held
 
     def set_state(self, state: ChartState) -> None:
-        """A new picture: it counts, unless the line is in somebody's hand."""
+        """Take a new state; its limit applies unless the line is held."""
         self._limit = state.limit
         if not self.is_held:
             self._drag = None
 
     def as_moved(self, state: ChartState) -> ChartState:
-        """The picture with its line where it is being moved to."""
+        """The state with its limit line at the dragged value."""
         drag = self._drag
         if drag is None or state.limit is None:
             return state
@@ -122,7 +122,7 @@ class LimitDragControl(QObject):
         return replace(state.with_limit_value(drag.value, text), y_range=drag.y_range())
 
     def show_scene(self, scene: Scene) -> None:
-        """Put the grip where the line is."""
+        """Move the grip to the line."""
         self._scene = scene
         limit = scene.chart_state.limit
         y = limit_y(scene)
@@ -141,7 +141,7 @@ class LimitDragControl(QObject):
         self._handle.show()
 
     def is_near(self, at: QPointF) -> bool:
-        """Whether the line can be taken there."""
+        """True if the line can be grabbed at this point."""
         scene = self._scene
         y = limit_y(scene) if scene is not None else None
         return (
@@ -154,14 +154,14 @@ class LimitDragControl(QObject):
 
     @Slot(float)
     def grab(self, y: float) -> None:
-        """Take hold of the line at this height of the chart, pixels."""
+        """Grab the line at this height of the chart, pixels."""
         drag = self._begin()
         if drag is not None:
             drag.grab(y)
 
     @Slot(float)
     def move(self, y: float) -> None:
-        """Move what is held to this height, pixels."""
+        """Move the held line to this height, pixels."""
         drag = self._drag
         if self.is_held and drag is not None:
             drag.move_to(y)
@@ -169,7 +169,7 @@ class LimitDragControl(QObject):
 
     @Slot()
     def release(self) -> None:
-        """Release: from here on the value counts."""
+        """Release the line and apply its value."""
         self._settle.stop()
         drag = self._drag
         limit = self._limit
@@ -219,15 +219,15 @@ _KEY_STEPS = {
 
 
 class LimitHandle(QWidget):
-    """The grip: emits what the user does with the limit line; holds no value itself.
+    """The grip: emits the user's changes of the limit line; holds no value itself.
 
     Signals, all from the main thread:
         grabbed(y): Pressed; y in the chart's pixels.
-        moved(y): Dragged there, the button is held.
-        released(): The value counts.
-        stepped(n): A key: n quanta up, or down when negative.
-        confirmed(): Enter: the value set by keys counts.
-        cancelled(): Escape: back to the value before.
+        moved(y): Dragged to y with the button held.
+        released(): The button was released; the value applies.
+        stepped(n): A key moved the line by n quanta, down when negative.
+        confirmed(): Enter: the value set by keys applies.
+        cancelled(): Escape: the value before applies.
     """
 
     grabbed = Signal(float)
@@ -252,7 +252,7 @@ class LimitHandle(QWidget):
         self.hide()
 
     def set_colours(self, line: QColor, card: QColor, focus: QColor) -> None:
-        """Colours of the pill's line, its inside and its focus ring."""
+        """Set the colours of the pill's line, inside and focus ring."""
         if (line, card, focus) != (self._line, self._card, self._focus):
             self._line = line
             self._card = card
@@ -260,7 +260,7 @@ class LimitHandle(QWidget):
             self.update()
 
     def move_to(self, right: float, y: float) -> None:
-        """Put the pill's right edge and middle there, in the chart's pixels."""
+        """Move the pill's right edge and middle to this point, in the chart's pixels."""
         self.move(round(right) - self.width() + _HANDLE_MARGIN_PX, round(y) - self.height() // 2)
 
     def announce(self, name: str, description: str) -> None:
@@ -355,5 +355,5 @@ _KEYBOARD_REASONS = {
 
 
 def is_keyboard_focus(event: QFocusEvent) -> bool:
-    """True if a ring must show where the focus is: it did not come by a click."""
+    """True if the focus needs a ring, since it was not set by a click."""
     return event.reason() in _KEYBOARD_REASONS

@@ -30,20 +30,21 @@ _NOTHING = ChartState(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
 class LiveChart(QWidget):
     """Shows a `ChartState`; decides nothing about runs, units or limits. Main thread only.
 
-    It never asks for a repaint by itself: `set_state` redraws what differs, and costs next to
-    nothing when given the same picture again. While the limit line is moved the line keeps to
-    the pointer, whatever the pictures say; after the drop the next picture counts.
+    It never requests a repaint by itself: `set_state` redraws changed parts, and costs almost
+    nothing for an equal state. While the limit line is moved, it follows the pointer regardless of
+    new states; after the drop the next state applies.
 
     Signals, all from the main thread:
-        limit_dragged(value): The limit line is being moved; in the picture's unit.
-        limit_dropped(value): It was released (or set by keys): ask the agent for this limit.
+        limit_dragged(value): The limit line is being moved; value in the chart's unit.
+        limit_dropped(value): The line was released or set by keys; request this limit from the
+            agent.
         crosshair_moved(x): The pointer (or a key) is at x of the horizontal axis.
         crosshair_left(): The pointer has left the plot.
-        range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture
+        range_zoomed(lo, hi): Wheel, drag or keys request this horizontal range; the next state
             should have it as `x_range`.
-        zoom_reset(): Double click or key 0 asks for the whole range again.
-        flag_clicked(row): A flag was clicked; its record's row id in the hub.
-        resized(): The plot's width changed; pictures should be thinned to the new one.
+        zoom_reset(): Double click or key 0 requests the whole range.
+        flag_clicked(row): A flag was clicked; row id of its record in the hub.
+        resized(): The plot's width changed; curves should be thinned to the new width.
     """
 
     limit_dragged = Signal(float)
@@ -77,12 +78,12 @@ class LiveChart(QWidget):
         self.setMinimumSize(110, 100)
 
     def set_theme(self, colours: ChartColours) -> None:
-        """Paint with these from now on."""
+        """Set the colours and repaint."""
         self._colours = colours
         self._refresh()
 
     def set_state(self, state: ChartState) -> None:
-        """Show this; one that looks the same as the last costs next to nothing."""
+        """Show a state; one that looks like the last costs almost nothing."""
         is_dropped = self._limit.is_dropped
         is_same = state is self._chart_state or state.is_painted_like(self._chart_state)
         self._chart_state = state
@@ -99,11 +100,11 @@ class LiveChart(QWidget):
         self._crosshair.show_crosshair(x, card or CrosshairCard(""))
 
     def plot_width_px(self) -> int:
-        """Width that `x_range` takes: how many buckets to thin to."""
+        """Width of `x_range` in pixels, which is the number of buckets to thin to."""
         return max(1, int(self._scene.frame.data_width))
 
     def is_limit_held(self) -> bool:
-        """Whether the limit line is being moved right now."""
+        """True if the limit line is being moved right now."""
         return self._limit.is_held
 
     @override
@@ -243,7 +244,7 @@ class LiveChart(QWidget):
         self.range_zoomed.emit(lo, hi)
 
     def _middle(self) -> float:
-        """What the keys zoom around: the crosshair, else the middle."""
+        """Centre for zooming by keys: the crosshair, else the middle."""
         x = self._crosshair_x
         return sum(self._chart_state.x_range) / 2.0 if x is None else x
 
@@ -254,12 +255,12 @@ class LiveChart(QWidget):
 
 
 def _is_click(start: QPointF, end: QPointF) -> bool:
-    """Whether the pointer stayed where it was pressed."""
+    """True if the pointer stayed at the place of the press."""
     return (end - start).manhattanLength() < _PAN_FROM_PX
 
 
 def tooltip_at(scene: Scene, at: QPointF) -> str:
-    """The tooltip of the flag or gap there; empty where there is none."""
+    """Tooltip of the flag or gap at a point; empty where there is none."""
     flag = flag_at(scene, at)
     if flag is not None:
         return flag.tooltip
@@ -275,7 +276,7 @@ _BELOW_LABEL_PX = 4.0
 
 
 def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
-    """The flag there, by its label or else by the nearest pole; None beside all."""
+    """The flag at a point, by its label or else the nearest pole; None if there is none."""
     frame = scene.frame
     near = list[tuple[float, FlagState]]()
     if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:

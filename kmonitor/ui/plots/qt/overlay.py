@@ -35,12 +35,12 @@ _LINE_PX = 13.0
 
 @dataclass(frozen=True, slots=True)
 class EndPoint:
-    """The last point of a curve in sight.
+    """The last visible point of a curve.
 
     Attributes:
-        curve: Which.
-        x, y: Where, pixels.
-        is_newest: Whether it is the run's newest: only that gets a dot.
+        curve: The curve.
+        x, y: Position, pixels.
+        is_newest: True if this is the run's newest point; only that gets a dot.
     """
 
     curve: CurveState
@@ -51,13 +51,13 @@ class EndPoint:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLabel:
-    """Where a run's name goes.
+    """Position of a run's name.
 
     Attributes:
-        end: The end of its line.
+        end: End of the run's line.
         left, y: Left edge and middle, pixels.
-        width: Of the whole name, pixels.
-        room: That it has, pixels.
+        width: Width of the whole name, pixels.
+        room: Available width, pixels.
     """
 
     end: EndPoint
@@ -81,7 +81,6 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
 
 
 def end_points(scene: Scene) -> list[EndPoint]:
-    """The last point in sight of each curve that has one."""
     frame = scene.frame
     ends = list[EndPoint]()
     x_to = max(scene.chart_state.x_range)
@@ -103,7 +102,7 @@ _BAND_OPACITY = 0.16
 
 
 def _paint_forecast(painter: QPainter, scene: Scene) -> None:
-    """Draw the line to where the limit is met, and the band that it may lie in."""
+    """Draw the line up to the limit, and the band of its uncertainty."""
     forecast = scene.chart_state.forecast
     frame = scene.frame
     if forecast is None:
@@ -151,7 +150,7 @@ def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start:
 def _paint_limit_met(
     painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
 ) -> None:
-    """A limit that has no line of its own: dotted ahead, its text beside it."""
+    """Draw a limit that has no line of its own: dotted ahead, with its text beside it."""
     frame = scene.frame
     colours = scene.colours
     if meets.x() > frame.right or meets.y() < frame.top:
@@ -173,7 +172,7 @@ _FLAG_WEIGHT = QFont.Weight.DemiBold
 
 
 def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
-    """The flags in sight with their places, for painting and for tooltips."""
+    """Visible flags with their positions, for painting and for tooltips."""
     colours = scene.colours
     return place_flags(
         scene.chart_state.flags,
@@ -210,10 +209,10 @@ def _flag_colour(flag: FlagState, scene: Scene) -> QColor:
 
 
 _SHORTEST_NAME_PX = 36.0
-"""A name cut shorter distinguishes no runs: the crosshair shows it."""
+"""Least width of a shortened name; a shorter one distinguishes no runs and is left out."""
 
 _FARTHEST_NAME_PX = 2.5 * _LINE_PX
-"""From its line's end: names further off pile up over other lines, and are read as theirs."""
+"""Farthest distance of a name from its line's end; beyond it, names seem to label other lines."""
 
 
 def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
@@ -236,7 +235,7 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
 
 
 def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
-    """Each name beside the end of its line, higher or lower where another run's dot is."""
+    """Place each name beside the end of its line, higher or lower where another run's dot is."""
     frame = scene.frame
     colours = scene.colours
     named = [end for end in ends if not end.curve.selected and end.curve.label]
@@ -265,7 +264,7 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
 
 
 def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> float:
-    """How far a name may reach at this height: it stays clear of the grip and of dots."""
+    """Right bound of a name at this height, clear of the grip and of dots, pixels."""
     limit = scene.chart_state.limit
     height = limit_y(scene)
     ahead = [x - DOT_PX for x, at in dots if abs(at - y) < _LINE_PX / 2 + DOT_PX]
@@ -314,10 +313,10 @@ def _paint_limit(
 def _limit_label_box(
     scene: Scene, flags: list[FlagPosition], width: float, ends: list[EndPoint]
 ) -> QRectF | None:
-    """Above the line, clear of curve, flags, dots and grip; below it where there is no such place.
+    """Box of the limit's label: above the line, clear of curve, flags, dots and grip; else below.
 
-    None where it would lie over flags and dots, unless it says that a limit is not in force yet:
-    else the head of the card, or the grip's tooltip, says the same.
+    None where the label would lie over flags and dots, unless the limit is not in force yet:
+    otherwise the head of the card, or the grip's tooltip, has the same text.
     """
     frame = scene.frame
     limit = scene.chart_state.limit
@@ -345,13 +344,13 @@ def _limit_label_box(
 
 
 def _dots_at(ends: list[EndPoint], top: float) -> list[Span]:
-    """What dots take of a label's line."""
+    """Horizontal spans that dots cover in a label's line."""
     reach = (top - DOT_PX, top + _LABEL_HEIGHT_PX + DOT_PX)
     return [(end.x - DOT_PX, end.x + DOT_PX) for end in ends if reach[0] <= end.y <= reach[1]]
 
 
 def _curve_at(scene: Scene, top: float) -> list[Span]:
-    """What the selected run's curve takes of a label's line."""
+    """Horizontal spans that the selected run's curve covers in a label's line."""
     band = (top, top + _LABEL_HEIGHT_PX)
     selected = [curve for curve in scene.chart_state.curves if curve.selected]
     return [span for each in selected for span in spans_in_band(each, scene.frame, band)]

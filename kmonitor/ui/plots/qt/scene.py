@@ -1,4 +1,4 @@
-"""Everything that the painters of one chart share: its layout in a widget, and its colours."""
+"""Data shared by the painters of one chart: its layout in a widget, and its colours."""
 
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -16,19 +16,19 @@ GRIP_WIDTH_PX = 24.0
 GRIP_HEIGHT_PX = 16.0
 LONGEST_NAME_PX = 112.0
 NAME_GAP_PX = 7.0
-"""From a curve's end to its name."""
+"""Distance from a curve's end to its name, pixels."""
 
 TICK_GAP_PX = 8.0
-"""From the vertical axis' texts to the plot."""
+"""Distance from the vertical axis' texts to the plot, pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartColours:
-    """What a chart is painted with.
+    """Colours and fonts of a chart.
 
     Attributes:
-        palette: Of the window; the chart lies on its `card` colour.
-        family: Typeface; empty: the application's.
+        palette: Palette of the window; the chart lies on its `card` colour.
+        family: Typeface; empty: that of the application.
         meta_px: Size of ticks and labels, pixels.
         body_px: Size of the crosshair's card, pixels.
     """
@@ -43,13 +43,14 @@ class ChartColours:
         return QColor(getattr(self.palette, name))
 
     def series(self, hue: int) -> QColor:
-        """The colour of a run or layer, as of `Palette.hue`."""
+        """Colour of a run or layer, from `Palette.hue`."""
         return QColor(self.palette.hue(hue))
 
     def on_card(self, colour: QColor, opacity: float) -> QColor:
-        """A colour as it looks on the card at an opacity, itself opaque.
+        """Opaque colour that looks like `colour` on the card at an opacity.
 
-        Qt's raster engine paints a see-through line up to a hundred times slower than this.
+        Qt's raster engine paints a transparent line up to a hundred times slower than an opaque
+        one.
         """
         card = self.colour("card")
 
@@ -69,7 +70,7 @@ class ChartColours:
     def text_width(
         self, text: str, size_px: int, *, weight: QFont.Weight = QFont.Weight.Normal
     ) -> float:
-        """How wide a text is in that font, pixels; measured once."""
+        """Width of a text in the chart's font, pixels; measured once and cached."""
         return _text_width(self.family, size_px, weight, text)
 
 
@@ -90,15 +91,15 @@ def _font(family: str, size_px: int, weight: QFont.Weight) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that the painters of one chart need.
+    """Input of the painters of one chart.
 
     Attributes:
-        chart_state: What is shown.
-        frame: Where.
+        chart_state: Content of the chart.
+        frame: Position and scale of the plot.
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
-        colours: In which colours.
-        legend: Of stacked bars.
+        colours: Colours and fonts.
+        legend: Legend of stacked bars.
     """
 
     chart_state: ChartState
@@ -114,7 +115,7 @@ _MOST_NAMES_PART = 0.3
 
 
 def scene_for(state: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
-    """Everything in its place for a widget of this size."""
+    """Lay out a chart for a widget of this size."""
     room = (size.width(), size.height())
     legend = place_legend(
         state.stack, room, lambda text: colours.text_width(text, colours.meta_px)
@@ -130,13 +131,16 @@ def scene_for(state: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
 
 
 def left_margin(axis: Axis, colours: ChartColours) -> float:
-    """Room for the vertical axis' texts, pixels; in steps of 4 so that the plot rests."""
+    """Room for the vertical axis' texts, pixels.
+
+    In steps of 4, so that the plot does not jitter.
+    """
     widest = max(colours.text_width(text, colours.meta_px) for text in (*axis.texts, axis.unit))
     return max(24.0, 4.0 * -(-(widest + TICK_GAP_PX + 2.0) // 4.0))
 
 
 def _room_for_ends(state: ChartState, width: float, colours: ChartColours) -> float:
-    """How much of the width names and newest dots need beyond the range, pixels."""
+    """Width that names and newest dots need beyond the range, pixels."""
     lo, hi = spread_range(state.x_range)
     room = 0.0
     limit = state.limit
@@ -159,7 +163,7 @@ def _room_for_ends(state: ChartState, width: float, colours: ChartColours) -> fl
 
 
 def name_width(curve: CurveState, colours: ChartColours) -> float:
-    """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
+    """Width of the name at a curve's end, pixels; 0 for the selected curve."""
     if curve.selected or not curve.label:
         return 0.0
     width = colours.text_width(curve.label, colours.meta_px)
@@ -167,7 +171,7 @@ def name_width(curve: CurveState, colours: ChartColours) -> float:
 
 
 def limit_y(scene: Scene) -> float | None:
-    """Where the limit line lies, pixels, kept within the plot; None without one."""
+    """Height of the limit line, pixels, kept within the plot; None without a limit."""
     limit = scene.chart_state.limit
     frame = scene.frame
     if limit is None:
