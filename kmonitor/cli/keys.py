@@ -77,9 +77,9 @@ def list_(
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
             (why the list cannot be trusted, in which case no key is authorized; otherwise empty).
-        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: List the keys of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
-        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        hub: List the keys of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(host, hub=hub) as client:
         reply = client.keys()
@@ -128,9 +128,9 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
-        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: Revoke it at the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
-        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        hub: Revoke it at the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if not name_or_key.strip():
         raise UsageError("The key name must not be empty.", "List the keys: kmonitor keys list")
@@ -168,9 +168,9 @@ def authorize(
             and authorizes keys. agent: a training process, which reports its own runs.
         name: Name of the key, for lists and the audit log.
         replace: Give an already authorized key this name and role.
-        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: Grant access to the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
-        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        hub: Grant access to the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     digits = key.strip().lower()
     if not _KEY.fullmatch(digits):

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -23,6 +24,8 @@ from tests.support.source_tree import ROOT, source_files
 
 _MODULE_PATH = re.compile(r"`([a-z_0-9/]+\.py)`")
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
+_CLAUSE = re.compile(r"(?:\A|[.:;)\"]\s+)((?:What|Of|Whose|Who|Whether)\b[^\n]*)")
+"""A sentence that begins with a noun clause, where a noun or a verb says the same."""
 
 MODULES = (
     access_messages,
@@ -64,6 +67,27 @@ def test_every_module_says_what_it_is_for(folder: str):
     ]
 
     assert not silent
+
+
+@pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent"])
+def test_no_docstring_begins_with_a_noun_clause(folder: str):
+    clauses = [
+        f"{file.name}: {clause}"
+        for file in source_files(folder)
+        for text in _docstrings(file.tree)
+        for clause in _CLAUSE.findall(text)
+    ]
+
+    assert clauses == []
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield text
+            case _:
+                pass
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.__name__)
