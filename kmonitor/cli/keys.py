@@ -77,8 +77,8 @@ def list_(
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
             (why the list cannot be trusted, in which case no key is authorized; otherwise empty).
-        host: List the keys of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
-            name from `kmonitor hosts`.
+        host: List the keys of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or
+            a name from `kmonitor hosts`.
         hub: List the keys of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(host, hub=hub) as client:
