@@ -75,7 +75,7 @@ RUN_FOLDS: Final = Usage()
 
 
 class FoldsRefused(Exception):
-    """No fold was begun; the message says why and what to write.
+    """The study was refused. The message says why and what to do.
 
     Attributes:
         why: The message.
