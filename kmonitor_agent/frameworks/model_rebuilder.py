@@ -60,7 +60,10 @@ class ModelRebuilder(Protocol):
     destroys: bool
 
     def why_forbidden(self) -> str:
-        """Why this point of the program forbids it; empty when it may be done."""
+        """Reason why a rebuild is forbidden at this point of the program.
+
+        Empty if it is allowed.
+        """
         ...
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
@@ -86,7 +89,6 @@ class EagerRebuilder:
     destroys = False
 
     def why_forbidden(self) -> str:
-        """Nothing forbids it."""
         return ""
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:

@@ -70,7 +70,7 @@ class JaxInternals:
         _jax().clear_caches()
 
     def processes(self) -> int:
-        """How many processes train together."""
+        """Number of processes that train together."""
         count: Any = getattr(_jax(), "process_count", None)
         return int(count()) if count is not None and self.has_started() else 1
 
