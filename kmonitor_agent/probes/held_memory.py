@@ -294,8 +294,7 @@ class _OtherSystem:
         return Reading(unique, "bytes", source)
 
     def _read_unique(self, process: psutil.Process, resident: float) -> float:
-        """Unique set of the process (macOS), read as often as its cost allows (a walk of all
-        regions)."""
+        """Unique set of the process (macOS), a walk of all regions; read rarely for its cost."""
         began_s = time.thread_time()
         if self._unique is None or time.monotonic() >= self._unique[2]:
             unique = float(process.memory_full_info().uss)
