@@ -38,7 +38,7 @@ class StateStore(Protocol):
         ...
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
-        """Whether these are the values, every bit."""
+        """True if these are the saved values, every bit."""
         ...
 
 

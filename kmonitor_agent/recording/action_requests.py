@@ -1,5 +1,4 @@
-"""Requests for safe points: created from commands, put by any thread, taken by the training
-thread.
+"""Requests for safe points: made of commands, put by any thread, taken by the training thread.
 
 The end of an epoch takes requests until none is left, so a request that arrives while another one
 runs there is run at the same end. A later one waits for the next safe point: after the last epoch
@@ -163,10 +162,9 @@ _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
     SaveArguments: frozenset({"save"}),
     ReloadArguments: frozenset({"reload", "auto"}),
 }
-"""Commands by their type of arguments.
+"""Special types of arguments, and the commands that take them.
 
-All other commands, and all but `set_limits` without special arguments, take plain arguments, which
-only say when.
+All commands except `set_limits` also take plain arguments, which only say when to run.
 """
 
 ReportProgress = Callable[[ActionRequest, CommandState, str], None]

@@ -232,10 +232,10 @@ _Within = tuple[int, int]
 
 
 class KeptObjectCounter:
-    """Counts objects that the script keeps, at ends of units, once memory rises or steps slow
-    down.
+    """Counts objects that the script keeps, once memory rises or steps slow down.
 
-    Memory is the memory that the process holds, and that its framework's allocator has in use.
+    Counts run at the ends of units. Memory is the memory that the process holds, and that its
+    framework's allocator has in use.
 
     Called on the threads that train; if two call at once, one counts. It keeps names and numbers
     only.

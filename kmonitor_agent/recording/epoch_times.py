@@ -154,8 +154,7 @@ class EpochTimer:
         self._is_read_again = False
 
     def follow(self, token: "weakref.ref[Any] | None", epoch_iterator: Any) -> None:
-        """Begin to time the fit on this thread; called again if it continues in another call of
-        Keras' `fit`.
+        """Time the fit on this thread; called again for each further call of Keras' `fit`.
 
         Args:
             token: Keras' list of callbacks.
@@ -232,8 +231,7 @@ class EpochTimer:
             self.leave(self._kind)
 
     def _read_soon(self) -> None:
-        """Plan a reading while TensorFlow still keeps the gaps between all elements from now
-        on."""
+        """Plan a reading before TensorFlow forgets gaps between elements from now on."""
         self._is_read_again = True
         self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
 
