@@ -168,8 +168,7 @@ class RunRecorder:
             self._fit_reporter.kept_objects.unit_ended("collect", newest)
 
     def call_ended(self, model: KerasModel, settings: Settings) -> bool:
-        """Note the end of an `evaluate` or `predict` outside of any fit; True if the run begins
-        with it.
+        """Count an `evaluate` or `predict` outside of fits; True if the run begins with it.
 
         Args:
             model: The called model.
