@@ -17,7 +17,7 @@ from kmonitor_agent.frameworks.model_building import model_from_legacy_config
 
 
 class ModelOrigin(msgspec.Struct, frozen=True):
-    """Where a model comes from: a configuration or a script.
+    """Origin of a model: a configuration or a script.
 
     Attributes:
         config: Configuration of the model as JSON, with checked classes; empty for a script.

@@ -6,10 +6,10 @@ a case in `detection` and its names wherever backends differ: `_MODULES` here,
 `recording.diagnosis`.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
-implement optional protocols too; the agent checks for those with `isinstance`. Which framework a
-model has, `detection` decides; fits resumed by another process and models rebuilt have protocols
-of their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a
-name which kmonitor reads.
+implement optional protocols too; the agent checks for those with `isinstance`. `detection` decides
+the framework of a model; fits resumed by another process and models rebuilt have protocols of
+their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a name
+which kmonitor reads.
 """
 
 import sys
@@ -29,7 +29,7 @@ EmptyArrayFactory = Callable[[tuple[int, ...], Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class FitFacts:
-    """How a model is about to be fitted.
+    """Facts about how a model is compiled and about to be fitted.
 
     Attributes:
         model: Model name.
@@ -268,7 +268,7 @@ class RecreatesVariables(Protocol):
         interrupts too, are raised only after every variable has its value again.
 
         Returns:
-            True if each variable was seen to have the value that was read, every bit.
+            True if each variable was verified to have the value that was read, every bit.
         """
         ...
 
@@ -370,7 +370,7 @@ class Framework(Protocol):
         ...
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
+        """Facts about how this model is compiled."""
         ...
 
     def learning_rate(self, model: KerasModel) -> Reading:

@@ -1,8 +1,8 @@
 """Marks between the callbacks of Keras' list, so that each one's time is known in some steps.
 
-For as long as a step or an epoch's end is timed, the list has a mark before each callback and one
-behind the last: no frame of ours is on the stack while a callback of the script's runs, and none
-is called another way than by Keras. Else the list is as Keras made it.
+While a step or an epoch's end is timed, the list has a mark before each callback and one behind
+the last: no frame of ours is on the stack while a callback of the script runs, and all are called
+by Keras itself. Otherwise the list is as Keras created it.
 """
 
 import threading

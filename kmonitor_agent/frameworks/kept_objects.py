@@ -76,7 +76,7 @@ PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
 PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, PYPLOT, ROOT_GRAPH})
-"""Places of libraries, whose names say nothing private."""
+"""Places of libraries, whose names are not private."""
 
 _MOST_OBJECTS: Final = 4000
 """Maximum number of objects visited in one walk, those nearest to the script first."""

@@ -1,9 +1,9 @@
 # pyright: basic
 """Models built a second time from their configurations: copied, read from JSON, rebuilt.
 
-A copy has the same structure and is compiled the same way: losses and functions are taken over as
-they are; optimizers and metrics, which have variables, are made from their configurations. Values
-of variables are not copied here.
+A copy has the same structure and is compiled the same way: losses and functions are reused;
+optimizers and metrics, which have variables, are created from their configurations. Values of
+variables are not copied here.
 """
 
 import importlib
@@ -58,13 +58,13 @@ def _is_asleep(lazy: Any) -> bool:
 
 
 def keras_package(model: KerasModel) -> str:
-    """The package whose Keras a model is of: keras or tf_keras."""
+    """Name of a model's Keras package: keras or tf_keras."""
     roots = [class_module(cls).partition(".")[0] for cls in class_bases(type(model))]
     return "tf_keras" if "tf_keras" in roots else "keras"
 
 
 def keras_module(model: KerasModel) -> Any:
-    """The Keras that a model is of: keras or tf_keras."""
+    """Keras module of a model: keras or tf_keras."""
     return importlib.import_module(keras_package(model))
 
 
@@ -166,7 +166,7 @@ class CompileArguments:
 
 @lazy_imports_blocked()
 def compile_arguments(model: KerasModel) -> CompileArguments:
-    """How a model is compiled.
+    """Arguments with which a model is compiled.
 
     Raises:
         CannotRebuild: The model is not compiled, or an argument has no configuration.

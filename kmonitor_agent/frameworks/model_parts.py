@@ -134,7 +134,7 @@ def _is_input(layer: object) -> bool:
 
 
 def strategy_of(model: object) -> Any:
-    """TensorFlow's strategy that a model was made under, else the one in force."""
+    """TensorFlow strategy under which a model was created, else the current one."""
     values = instance_dict(model)
     own = values.get("_distribute_strategy", values.get("_distribution_strategy"))
     return own or sys.modules["tensorflow"].distribute.get_strategy()

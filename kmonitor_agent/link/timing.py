@@ -24,12 +24,11 @@ class Timing:
         backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
             after a network is repaired, a run is seen again. With 30 s a cut of 40 s was followed
-            by 20 s without news. A try each second or so (a connection that nobody answers is
-            held for `dead_s`, so 19 a minute) costs 0.05% of a core, with a dead hub's socket or
-            over the network; 30 s would save two thirds of that. Fifty agents make 16 tries a
-            second of a few packets; the jitter spreads them, and a hub that is alive but has too
-            much to do asks for a longer pause itself (`refused_s`). Without a socket of a hub
-            nothing is tried at all.
+            by 20 s without data. A try about each second (an unanswered connection is held for
+            `dead_s`, so 19 per minute) costs 0.05% of a core, with a dead hub's socket or over the
+            network; 30 s would save two thirds of that. Fifty agents make 16 tries per second of a
+            few packets; the jitter spreads them, and an overloaded hub requests a longer pause
+            itself (`refused_s`). Without a socket of a hub nothing is tried at all.
         refused_s: Pause after a hub that cannot serve this run, and the longest that one may ask
             for.
         steady_s: Length of a session that resets the pause.

@@ -50,7 +50,7 @@ _OF_NOBODY: Final = frozenset(
     | {"function", "matplotlib", "number", "object", "pandas", "tf"}
     | {"tf_keras", "torch", "types", "weakref"}
 )
-"""Packages whose type names say nothing private."""
+"""Packages whose type names are not private."""
 
 
 class Diagnoser:

@@ -1,5 +1,4 @@
-"""One attempt of a fold on this machine: monitored and bounded while running, judged at its
-end."""
+"""One attempt of a fold on this machine: monitored and bounded, then judged at its end."""
 
 import signal
 import time

@@ -46,7 +46,7 @@ class JaxInternals:
 
         Raises:
             AttributeError: This JAX lacks a name.
-            RuntimeError: It has no device.
+            RuntimeError: JAX has no device.
         """
         return _jax().local_devices()[0]
 
@@ -55,12 +55,12 @@ class JaxInternals:
 
         Raises:
             AttributeError: This JAX lacks a name.
-            RuntimeError: It has no device.
+            RuntimeError: JAX has no device.
         """
         return self.device().client
 
     def why_not_clear(self) -> str:
-        """Why compiled programs cannot be released; empty when they can."""
+        """Reason why compiled programs cannot be released; empty if they can."""
         if not hasattr(_jax(), "clear_caches"):
             return f"compiled programs not cleared: {missing_name_text('JAX', 'clear_caches')}"
         return ""

@@ -1,12 +1,11 @@
 # pyright: basic
-"""Resuming of a Keras 3 `fit`: the model is built again, its data go on where they had been.
+"""Resuming of a Keras 3 `fit`: the model is built again, its data continue where they were.
 
-A `tf.data` shuffle draws a new seed for every iterator that is made of it, and with
-`steps_per_epoch` one iterator serves several epochs: so a fit that goes on at a later epoch, or
-is left out, must make the iterators of the epochs before, and take the batches that they took. On
-JAX and PyTorch an iterator over arrays draws its order from numpy's or PyTorch's generator when
-its first batch is taken; where it serves several epochs, it begins again from the states of that
-moment.
+A `tf.data` shuffle draws a new seed for every iterator over it, and with `steps_per_epoch` one
+iterator serves several epochs: so a fit that continues at a later epoch, or is left out, must
+create the iterators of the epochs before, and take the batches that they took. On JAX and PyTorch
+an iterator over arrays draws its order from numpy's or PyTorch's generator when its first batch is
+taken; where it serves several epochs, it begins again from the states of that moment.
 """
 
 import contextlib

@@ -141,7 +141,10 @@ class Keras3TensorFlowReclaim:
         return dropped
 
     def trace_again(self, model: KerasModel) -> str:
-        """Not under a strategy, whose workers trace together: `ChecksRetracing.trace_again`."""
+        """See `ChecksRetracing.trace_again`.
+
+        Not under a strategy, whose workers trace together.
+        """
         if not _is_alone(model):
             return ""
         with eager_mode(), preserve_name_counters(), preserve_random_state():

@@ -78,7 +78,7 @@ def recreate(
         write: Puts a value into the memory that a variable has.
 
     Returns:
-        True if each variable was seen to have its value, every bit.
+        True if each variable was verified to have its value, every bit.
     """
     indices = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
     variables = [state[at].variable for at in indices]

@@ -85,13 +85,13 @@ def trace_step_graph(
     The model's own `train_step` runs once, symbolically; weights and slots stay as they are.
 
     Args:
-        model: Compiled, with the slots of its optimizer made.
+        model: A compiled model whose optimizer has its slots.
         batch: Examples a step; None: any.
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
         folds: True if constants are computed ahead; how large they are depends on the batch.
 
     Raises:
-        CannotTrace: It has no static graph, or refuses such data.
+        CannotTrace: The step has no static graph, or refuses such data.
     """
     if getattr(model, "run_eagerly", False):
         raise CannotTrace("the model runs eagerly, so its step has no graph")

@@ -63,7 +63,7 @@ def trace_training_step(
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
 
     Raises:
-        CannotTrace: It is not compiled, of another backend, or its step has no graph.
+        CannotTrace: The model is not compiled, or of another backend, or its step has no graph.
     """
     import keras
 
@@ -113,7 +113,7 @@ def _build_program(
     """The program of one step of `fit`, for any batch.
 
     Args:
-        model: Compiled, with the slots of its optimizer made.
+        model: A compiled model whose optimizer has its slots.
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
 
     Raises:

@@ -1,9 +1,9 @@
 # pyright: basic
 """tf_keras in v1 graph mode (`disable_eager_execution()`): framework, save steps, model rebuilder.
 
-All models share one graph and one session. There is no trace to release and no function to make
-again within a `fit`: operations of the default graph are freed only by clearing the session, after
-which no model made before can go on. Saving works anywhere; `kmonitor_agent.fit` reloads by
+All models share one graph and one session. There is no trace to release and no function to
+recreate within a `fit`: operations of the default graph are freed only by clearing the session,
+after which no earlier model can be used. Saving works anywhere; `kmonitor_agent.fit` reloads by
 rebuilding the model between two epochs.
 """
 

@@ -1,9 +1,9 @@
 # pyright: basic
-"""Resuming of a tf_keras `fit`: the model is built again, its data go on where they had been.
+"""Resuming of a tf_keras `fit`: the model is built again, its data continue where they were.
 
 Over arrays, generators and with `steps_per_epoch` one iterator serves all epochs of a `fit`: it is
-made when the first epoch begins, and the batches that the epochs before took are taken then. Else
-one is made for each epoch, and one more before the first.
+created when the first epoch begins, and the batches of the epochs before are skipped then.
+Otherwise one is created for each epoch, and one more before the first.
 """
 
 import sys
