@@ -177,8 +177,7 @@ class MonitorCallback(_Base):
         Args:
             run_name: Name of the run. None: the name of the script or notebook.
             limits: Limits on metrics, for example `[Limit("ram", "80%", action="reload")]`.
-            checkpoint_dir: Folder for checkpoints. None: `checkpoints/RUN` in kmonitor's state
-                folder (`KMONITOR_HOME`).
+            checkpoint_dir: Folder for checkpoints. None: `checkpoints/RUN` in the state folder.
             commands: True if the window and the command line can act on this training.
             sample_interval_s: Time between samples, 0.05 to 3600 seconds.
             hub: None: this user's hub. "off", a socket's path, or "tcp://HOST:PORT?key=KEY".
@@ -187,12 +186,10 @@ class MonitorCallback(_Base):
             keep_checkpoints: Number of checkpoints to keep, 1 to 1000. Older ones are removed.
             logs: True to add `kmonitor/...` to Keras' logs at the end of each epoch, for
                 callbacks later in the list (TensorBoard, CSVLogger, W&B, MLflow).
-            **unknown: Always an error; the message suggests the right name.
 
         Raises:
             ValueError: An argument is not valid. The message says what to write instead.
-            TypeError: An argument has the wrong type or an unknown name. The message says what to
-                write instead.
+            TypeError: An argument has the wrong type or an unknown name; see the message.
         """
         refuse_unknown_arguments(unknown, Settings.__dataclass_fields__)
         self._settings = Settings(

@@ -122,8 +122,7 @@ class Fit:
         is_reload_effect_reported: True after the check if a reload would change its result.
         fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain
             `fit`.
-        worker_agreement: Agreement with the other workers that train this model; None without
-            workers.
+        worker_agreement: Agreement with other workers that train this model; None without them.
         undescribed_facts: Facts of the model until they are sent; None afterwards.
         is_left_out: True if it had finished in an earlier process of the run: no epoch runs, and
             nothing is reported again.
@@ -133,12 +132,10 @@ class Fit:
         listings: Number of times that its callback is in the list of callbacks.
         validation_bytes: Growth of memory in the running epoch's validations, bytes; None if none
             has ended, or memory cannot be read.
-        held_before_bytes: Memory at the begin of the running validation, bytes; None outside of
-            one.
+        held_before_bytes: Memory at the begin of the running validation; None outside of one.
         hook_calls: Calls of the running step's hook so far; there are `listings` per step.
         step_logs: Keras' logs of the last step's end, unprocessed; None before the first.
-        computed_s: Time at which `step_logs` arrived, by `perf_counter`; 0 if no device can be
-            behind.
+        computed_s: Arrival of `step_logs`, by `perf_counter`; 0 if no device can be behind.
         why_no_rate: Reason why the learning rate could not be read, as last reported; None: not
             reported.
         peak: Wait for the first steps to report their peak; None if reported, or impossible.
@@ -219,10 +216,7 @@ class Fit:
 
     @property
     def why_untimed(self) -> str:
-        """Reason why the last epoch's steps have no time.
-
-        Empty if they have, or later ones may.
-        """
+        """Reason why the last epoch's steps are untimed; empty if timed, or maybe later."""
         return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
 
     def begin_epoch(self) -> None:

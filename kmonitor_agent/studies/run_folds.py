@@ -77,8 +77,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     Args:
         train_fold: Any function; receives a `Fold`, returns plain data: None, numbers, strings,
             bytes, lists, dicts, arrays. A `functools.partial` adds further arguments.
-        folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
-            function reads as `fold.train` and `fold.test`.
+        folds: Number of folds, or a splitter's pairs of indices, for `fold.train`, `fold.test`.
         timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
         memory: Maximum memory of a fold and all its processes: "4 GiB", "40%", or a number of
             bytes. None: as much as the host can spare.
@@ -94,11 +93,9 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         The `results`, one per fold, and all `attempts`, also if folds failed.
 
     Raises:
-        TypeError: An argument has the wrong type. The message says what to write.
-        ValueError: An argument is not valid. The message says what to write.
+        TypeError, ValueError: An argument is not valid. The message says what to write.
         FoldsRefused: The function cannot be pickled, Ray was not found, or the folder is in use.
-        KeyboardInterrupt: Ctrl+C. All processes have ended; the same call with `study=` continues
-            with the rest.
+        KeyboardInterrupt: Ctrl+C. All processes have ended; the same call with `study=` resumes.
     """
     _check_runner(on)
     RUN_FOLDS.check(train_fold)
