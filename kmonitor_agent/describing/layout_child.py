@@ -109,8 +109,8 @@ def scaled_shape(
 
     Args:
         shape: Shape without the batch axis; None for an open axis.
-        dtype: Name of the input's dtype: a one-dimensional input of integers is a sequence, any
-            other is features.
+        dtype: Name of the input's dtype: an input with one axis is a sequence if it has integers,
+            else features.
         scale: Factor for lengths; for an open length, the factor of the usual length.
     """
     is_image = len(shape) > 2  # noqa: PLR2004 - lengths and channels
