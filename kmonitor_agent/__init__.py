@@ -6,7 +6,8 @@
 
 `MonitorCallback` watches `fit`; `Limit` acts on a metric; `collect` and `collected` free memory
 between the models of a loop; `fit` trains with reloads that create a new model object; `restore`
-loads a checkpoint into a model; `run_folds` runs each fold in a process of its own.
+loads a checkpoint into a model; `run_folds` runs each `Fold` in a process of its own and returns a
+`Study`, or raises `FoldsRefused`.
 
 Importing this package loads no framework and takes milliseconds; names resolve on first use.
 """
@@ -63,7 +64,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import an exported name; called by Python for names not yet in the module."""
+    """Return an exported name, imported on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # First: what is missing is to be named with what installs it.
@@ -74,5 +75,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, resolved or not."""
+    """Return the public names, also those not imported yet."""
     return sorted(__all__)

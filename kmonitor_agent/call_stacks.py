@@ -1,4 +1,4 @@
-"""The calls that each thread is in, and their variables, read without a trace of that."""
+"""Call stacks of all threads and their variables, read without side effects."""
 
 import contextlib
 import gc
@@ -12,14 +12,14 @@ from types import FrameType
 from typing import Any, Final, TypeVar, cast
 
 _COLLECTS_AMID: Final = sys.version_info < (3, 12)
-"""Whether making an object can begin a garbage collection, and with it any code of the script."""
+"""True if creating an object can start a garbage collection, and so run any code of the script."""
 
 DATA_NAMES: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
-"""A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
-frames are known: those hold the data."""
+"""Names of variables that identify the frames that hold the data: of the loop of v1 graph mode, of
+tf_keras 2's `fit`, and of Keras 3's `fit`."""
 
 _call: Final[Callable[[Callable[[], object]], object]] = call
-"""As the type checker follows it."""
+"""`operator.call` with a type that the type checker can follow."""
 
 Found = TypeVar("Found")
 
@@ -29,12 +29,12 @@ Stacks = dict[int, Iterable[FrameType]]
 
 @contextlib.contextmanager
 def call_stacks() -> Generator[Stacks, None, None]:
-    """Every thread's frames, for as long as the block lasts.
+    """Frames of every thread, valid inside the block.
 
-    Python makes the object of a frame when it is first asked for. Up to 3.11 that can begin a
-    garbage collection, and a finalizer in it let that very thread go on: it leaves the call whose
-    frame is being made an object of, and the process crashes. So each thread's frames are read in
-    one piece, without a collection and without a step of Python's in between (`_call_atomically`).
+    Python creates the object of a frame when it is first requested. Up to 3.11 that can start a
+    garbage collection, whose finalizers can let that very thread continue: it leaves the call
+    whose frame object is being created, and the process crashes. So each thread's frames are read
+    in one piece, without a collection and without a Python step in between (`_call_atomically`).
     """
     stacks: Stacks = {}
     try:
@@ -47,11 +47,12 @@ def call_stacks() -> Generator[Stacks, None, None]:
 
 @contextlib.contextmanager
 def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
-    """A call's variables by name, for as long as the block lasts.
+    """A call's variables by name, valid inside the block.
 
-    Up to Python 3.12 they are a snapshot that the frame keeps. That of Keras' `fit` would hold the
-    first epoch's iterator until `fit` returns, which then waits for its threads, for 20 s and
-    more (seen): it is cleared. A script's own stays: it may have asked for it by `locals()`.
+    Up to Python 3.12 the mapping is a snapshot that the frame keeps. The snapshot of Keras' `fit`
+    would hold the first epoch's iterator until `fit` returns, which then waits for its threads for
+    20 s and more (observed): it is cleared. The snapshot of a script's own function stays: the
+    script may have requested it by `locals()`.
     """
     variables: Any = _call_atomically(partial(getattr, frame, "f_locals"))
     try:
@@ -62,12 +63,12 @@ def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
 
 
 def generator_frame(generator: Generator[Any, Any, Any]) -> FrameType | None:
-    """A generator's frame, made as those of `call_stacks`; None if it has ended."""
+    """A generator's frame, read like those of `call_stacks`; None if the generator has ended."""
     return _call_atomically(partial(getattr, generator, "gi_frame"))
 
 
 def is_keras_frame(frame: FrameType) -> bool:
-    """Whether a call is of Keras' own code, not of a script's class that overrides it."""
+    """True if a call runs Keras' own code, not that of a script's class that overrides it."""
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
 
 
@@ -80,11 +81,12 @@ def _callers(frame: FrameType) -> Iterable[FrameType]:
 
 
 def _call_atomically(read: Callable[[], Found]) -> Found:
-    """What a function of C's gives, called with no garbage collection and no other thread between.
+    """Call a C function with no garbage collection and no other thread in between.
 
-    Collections are switched off for that, which no other thread may see: one that asks whether
-    they are on, to have them on again later, would leave them off for good. So all of it is one
-    expression that Python hands to C: it lets other threads run between its own steps only.
+    Collections are switched off for the call, which no other thread may see: a thread that reads
+        the setting in order to restore it later would leave collections off for good. So
+        everything is one expression that Python hands to C: Python switches threads only between
+        its own steps.
     """
     if not _COLLECTS_AMID:
         return read()

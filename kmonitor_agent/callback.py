@@ -66,10 +66,10 @@ _OF_THE_PROCESS: Final = frozenset(
 
 
 def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
-    """Nothing of ours raises out of a hook that Keras calls; it is counted as `where`.
+    """Guard a hook that Keras calls: our own exceptions are recorded under `where`.
 
-    A `with` for all of it would not do: to make the guard needs memory too. In a short one the
-    script's signals are not watched, which would take longer than the hook.
+    A `with` block around the whole hook would not do: creating the guard needs memory too. With
+    `is_short` the script's signals are not watched, which would take longer than the hook.
     """
 
     def guarded(hook: "_Hook[_Given]") -> "_Hook[_Given]":
@@ -98,10 +98,10 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
 
 
 class _MadeAtStart:
-    """Begins a callback where it is first read, as without arguments.
+    """Initializes a callback at the first read of an attribute, as if called without arguments.
 
     For a subclass that forgets `super().__init__()`, or has a `__setstate__` of its own: Keras'
-    Callback needs nothing of either. What the instance has itself comes before.
+    Callback needs neither. Attributes of the instance itself take precedence.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -118,7 +118,7 @@ class _MadeAtStart:
 
 
 class _Base:
-    """Takes the place of `object` among the bases, to which Keras' Callback is added later."""
+    """Base in place of `object`, so that Keras' Callback can be added to the bases later."""
 
 
 class MonitorCallback(_Base):
@@ -144,7 +144,7 @@ class MonitorCallback(_Base):
     OWN_ATTRIBUTES: ClassVar = frozenset({*_OF_THE_PROCESS, "_settings", "_supports_tf_logs"})
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """An instance of this class and of Keras' Callback; imports Keras if nobody has yet.
+        """Return an instance of this class and of Keras' Callback; imports Keras if necessary.
 
         Raises:
             ImportError: Neither keras nor tf_keras is installed.
@@ -177,19 +177,19 @@ class MonitorCallback(_Base):
         Args:
             run_name: Name of the run. None: the name of the script or notebook.
             limits: Limits on metrics, for example `[Limit("ram", "80%", action="reload")]`.
-            checkpoint_dir: Folder for saves. None: kmonitor's own folder.
+            checkpoint_dir: Folder for checkpoints. None: `checkpoints/RUN` in the state folder.
             commands: True if the window and the command line can act on this training.
             sample_interval_s: Time between samples, 0.05 to 3600 seconds.
             hub: None: this user's hub. "off", a socket's path, or "tcp://HOST:PORT?key=KEY".
-            private: True to send no names, paths, arguments or exception texts.
-            keep_checkpoints: Number of checkpoints to keep, 1 to 1000; older ones are removed.
+            private: True to hash names of the run, host, user, models and layers, and to leave out
+                script path, command line, checkpoint folder and exception texts.
+            keep_checkpoints: Number of checkpoints to keep, 1 to 1000. Older ones are removed.
             logs: True to add `kmonitor/...` to Keras' logs at the end of each epoch, for
                 callbacks later in the list (TensorBoard, CSVLogger, W&B, MLflow).
-            **unknown: Refused; the message suggests the right name.
 
         Raises:
-            ValueError: An argument makes no sense; the message says what to write instead.
-            TypeError: An argument is of the wrong type; likewise.
+            ValueError: An argument is not valid. The message says what to write instead.
+            TypeError: An argument has the wrong type or an unknown name; see the message.
         """
         refuse_unknown_arguments(unknown, Settings.__dataclass_fields__)
         self._settings = Settings(
@@ -210,18 +210,17 @@ class MonitorCallback(_Base):
         self._supports_tf_logs = True
 
     def __reduce__(self) -> tuple[Any, ...]:  # pyright: ignore[reportImplicitOverride]
-        """Pickles and copies its arguments; a copy joins the run of the process it wakes up in."""
+        """Pickle or copy the arguments; a copy joins the run of the process that loads it."""
         kind = type(self)
         return _bare, (vars(kind).get("_plain", kind),), self.__getstate__()
 
     def __getstate__(self) -> Any:  # pyright: ignore[reportImplicitOverride]
-        """What Python keeps of any object, but for what belongs to this process."""
+        """Return the state to pickle: all attributes that do not belong to this process."""
         values, slots = _parts_of(object.__getstate__(self))
         kept = {name: each for name, each in values.items() if name not in _OF_THE_PROCESS}
         return (kept, slots) if slots else kept
 
     def __setstate__(self, state: Any) -> None:
-        """Take what `__getstate__` kept."""
         values, slots = _parts_of(state)
         self.__dict__.update(values)
         for name, value in slots.items():
@@ -229,12 +228,15 @@ class MonitorCallback(_Base):
 
     @property
     def run_id(self) -> str:
-        """Id of the run, for example for `kmonitor show`."""
+        """Id of the run, as `kmonitor show` takes it."""
         return self._run_recorder.run_id
 
     @property
     def records(self) -> "ActionResults":
-        """Results of the actions so far, oldest first; each prints as text."""
+        """Results of the actions so far, oldest first; each prints as text.
+
+        Each has `action` (str), `ok` (bool) and `why` (str, empty if nothing failed).
+        """
         return self._run_recorder.results
 
     @not_converted
@@ -257,14 +259,14 @@ class MonitorCallback(_Base):
                 "resume" or "stop".
             at: "epoch": at the end of the current epoch. "batch": before the next batch; a stop
                 then ends the fit with that batch.
-            mode: For a reload. "assign" restores into the existing variables, "recreate" creates
-                new ones if that is safe. None: "assign".
-            export: For a save: True to write a `.keras` file beside the checkpoint.
-            of: For a stop of nested fits. "fit" ends the innermost fit that this callback
-                follows, "run" also those around it.
+            mode: For "reload" and "auto". "assign" restores into the existing variables,
+                "recreate" creates new ones if that is safe. None: "assign".
+            export: For "save": True to write a `.keras` file beside the checkpoint.
+            of: For "stop" in nested fits. "fit" ends the innermost fit that this callback follows,
+                "run" also those around it.
 
         Raises:
-            ValueError: There is no such action, place or mode, or they do not go together.
+            ValueError: `action`, `at`, `mode` or `of` is unknown, or does not fit the action.
         """
         _check_request(action, at, mode, export=export)
         _check_of(action, of)
@@ -281,7 +283,7 @@ class MonitorCallback(_Base):
 
     @property
     def model(self) -> Any:
-        """The model that this thread fits. It is held weakly: None if it no longer exists."""
+        """Model that this thread fits, held weakly. None if it no longer exists."""
         fit = self._running()
         model_ref = self._models.get(threading.get_ident()) if fit is None else fit.model
         model = None if model_ref is None else model_ref()
@@ -295,12 +297,10 @@ class MonitorCallback(_Base):
 
     @_hook("callback.set_params", is_short=True)
     def set_params(self, params: dict[str, Any] | None) -> None:
-        """Keras' parameters of the fit that is about to begin."""
         self.params = params
 
     @_hook("callback.set_model", is_short=True)
     def set_model(self, model: Any) -> None:
-        """The model that is about to be fitted."""
         thread = threading.get_ident()
         if model is None:
             self._models.pop(thread, None)
@@ -309,7 +309,6 @@ class MonitorCallback(_Base):
 
     @_hook("callback.train_begin")
     def on_train_begin(self, logs: Any = None) -> None:
-        """A fit begins."""
         del logs
         with self._run_recorder.faults.guarded("callback.train_begin"):
             self._begin_fit()
@@ -335,19 +334,17 @@ class MonitorCallback(_Base):
 
     @_hook("callback.epoch_begin")
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """An epoch begins."""
         del logs
         fit = self._running()
         if fit is not None:
             self._run_recorder.begin_epoch(fit, epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """A step begins; the only hook of ours that runs each step."""
+        """Forward to the clock; the only hook of ours that runs at every step."""
         self._tick(batch, logs)
 
     @_hook("callback.test_begin", is_short=True)
     def on_test_begin(self, logs: Any = None) -> None:
-        """A validation begins, or an `evaluate` outside of any fit."""
         del logs
         fit = self._running()
         if fit is not None:
@@ -355,7 +352,6 @@ class MonitorCallback(_Base):
 
     @_hook("callback.test_end", is_short=True)
     def on_test_end(self, logs: Any = None) -> None:
-        """It ended."""
         del logs
         fit = self._running()
         if fit is not None:
@@ -365,7 +361,6 @@ class MonitorCallback(_Base):
 
     @_hook("callback.predict_end", is_short=True)
     def on_predict_end(self, logs: Any = None) -> None:
-        """A `predict` ended."""
         del logs
         if self._running() is None:
             self._call_ended()
@@ -379,7 +374,7 @@ class MonitorCallback(_Base):
 
     @_hook("callback.epoch_end")
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """An epoch ended: the safe point at which actions are done."""
+        """Run pending actions: the end of an epoch is the safe point for them."""
         del epoch
         with self._run_recorder.faults.guarded("callback.epoch_end"):
             fit = self._running()
@@ -391,7 +386,6 @@ class MonitorCallback(_Base):
 
     @_hook("callback.train_end")
     def on_train_end(self, logs: Any = None) -> None:
-        """The fit ended by itself or was stopped."""
         del logs
         with self._run_recorder.faults.guarded("callback.train_end"):
             fit = self._running()
@@ -405,14 +399,14 @@ class MonitorCallback(_Base):
 
     @_hook("callback.part_end")
     def on_part_end(self) -> None:
-        """A call of `fit` ends whose training goes on in another (`kmonitor_agent.fit`)."""
+        """Called by `kmonitor_agent.fit` when a part of a training ends and another follows."""
         fit = self._running()
         if fit is not None:
             self._run_recorder.end_part(fit)
 
     @_hook("callback.part_begin")
     def on_part_begin(self) -> None:
-        """The training goes on, with another model object."""
+        """Called by `kmonitor_agent.fit` when a training continues with another model object."""
         with self._run_recorder.faults.guarded("callback.part_begin"):
             fit = self._running()
             model_ref = self._models.get(threading.get_ident())
@@ -444,7 +438,7 @@ class MonitorCallback(_Base):
         return fits[-1] if fits else None
 
     def _followed(self) -> int | None:
-        """Ordinal of the fit that a stop of this callback's is meant for; None if none is sure."""
+        """Ordinal of the fit that a stop through this callback ends; None if it is ambiguous."""
         running_fit = self._running()
         if running_fit is not None:
             return running_fit.ordinal
@@ -453,7 +447,7 @@ class MonitorCallback(_Base):
         return training[0][-1].ordinal if len(training) == 1 else None
 
     def _choose_tick(self) -> None:
-        """Let the step hook go straight to the clock while only one thread trains with us."""
+        """Let the step hook call the clock directly while only one thread trains with us."""
         fit = self._running()
         others = [fits for thread, fits in self._fits.items() if thread != threading.get_ident()]
         is_repeated = fit is not None and fit.listings > 1
@@ -467,11 +461,11 @@ class MonitorCallback(_Base):
         self._choose_logs_hook(fit if self._tick not in (_ignore, self._tick_of_thread) else None)
 
     def _choose_logs_hook(self, fit: "Fit | None") -> None:
-        """Keep the logs of a step's end while one fit runs; nothing is done with them there.
+        """Install the hook that keeps each step's logs, unprocessed, while one fit runs.
 
         Keras checks what a callback overrides before a fit begins, and then turns logs into
         numbers for it at every step, which waits for the device. So the hook is only there
-        from the fit's begin to its end, and gets them as Keras has them for itself.
+        from the fit's begin to its end, and gets the logs in Keras' own form.
         """
         if fit is not None and not overrides_step_end(type(self)):
             # JAX and TensorFlow call it beside the training; it may be.
@@ -524,7 +518,7 @@ def _runs() -> "ProcessRuns":
 
 
 def _ignore(batch: Any, logs: Any) -> None:
-    """Outside of any fit that is followed."""
+    """Step hook outside of any recorded fit."""
 
 
 def _parts_of(state: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`collect()` and `collected()`: release of what dead models left behind, in any loop."""
+"""`collect()` and `collected()`: release of memory that dead models left behind, in any loop."""
 
 import sys
 import threading
@@ -26,7 +26,7 @@ from kmonitor_agent.wire.text import binary_size
 _NO_KERAS: Final = "Keras is not imported in this process: only Python's garbage collector was run"
 
 _acting = threading.Lock()
-"""What a framework counted so far belongs to one thread at a time."""
+"""Held while a framework's counters are used: they belong to one thread at a time."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,18 +34,21 @@ class Collected:
     """Result of `collect()`. `print` shows it in one line.
 
     Attributes:
-        ok: True if a framework was found and could be read.
-        seconds: Duration.
+        ok: False if a framework could not be inspected, or releasing failed. True also without
+            Keras; `why` then says so.
+        seconds: Duration, seconds.
         released_traces: Number of released traces.
         released_models: Number of models that no longer exist, to which these traces belonged.
         disused_traces: Released traces of live models that no longer use them, for example because
             the model was compiled again.
-        gone: What was released with garbage if no trace was retained, such as "5 compiled
-            programs".
-        before: Memory and graph size before. A value that could not be read is None.
-        after: The same after.
+        gone: Functions or compiled programs that were released together with garbage, such as "5
+            compiled programs"; empty if there were none.
+        before: State before: `ram_process_bytes` and `allocator_in_use_bytes`, bytes;
+            `graph_operations`, number of operations in live traces; `functions`, number of
+            functions. A value that could not be read is None.
+        after: The same values afterwards.
         held: Traces that are still held, with their holders, as text.
-        why: Failures and omissions, as text. Empty if there were none.
+        why: Failures and omissions, as text; empty if there were none.
     """
 
     ok: bool
@@ -60,7 +63,7 @@ class Collected:
     why: str = ""
 
     def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """What was released, memory before and after, what is still held and what failed.
+        """Return the released items, memory before and after, items still held, and failures.
 
         For example "released 16 traces of 3 dead models (2 100 operations), RAM 732.0 MiB ->
         598.1 MiB; still held: 12 traces held by `my_step` (a tf.function in the script, 12
@@ -74,7 +77,7 @@ class Collected:
         return "; ".join(parts)
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """The same as `str`, for notebooks."""
+        """Return `str(self)`, for notebooks."""
         return str(self)
 
 
@@ -93,7 +96,9 @@ def collect() -> Collected:
     their traces, and no training changes its result. It is safe anywhere, also while other threads
     train. It needs no callback and no hub; with a callback, the window shows the result.
 
-    It never raises: `why` of the result names failures and omissions.
+    Returns:
+        Numbers of released traces, memory before and after, and failures. It never raises: `why`
+        names failures and omissions.
     """
     with SIGNALS.delivered_after():
         collected_outcome = _collect_with()
@@ -115,15 +120,13 @@ def collected() -> AbstractContextManager[list[Collected]]:
     functions; Keras creates new ones if it is used again. One in use at that moment keeps them.
 
     Returns:
-        A context manager for one `with`. It gives a list that contains a `Collected` after the
-        block.
+        A context manager for one `with` statement. `as` gives a list, empty during the block, that
+        contains one `Collected` afterwards.
     """
     return _Block()
 
 
 class _Block:
-    """One block of `with collected():`."""
-
     def __init__(self) -> None:
         self._outcomes: list[Collected] | None = None
         self._before: list[weakref.ref[KerasModel]] | None = None
@@ -154,11 +157,11 @@ def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":
 
 
 def _collect_with(before_block: "list[weakref.ref[KerasModel]] | None" = None) -> Collected:
-    """Collect in every framework that is here.
+    """Collect in every framework that is imported.
 
     Args:
-        before_block: Models that had been fitted when a block began: all others lose their step
-            functions. None: no model is touched.
+        before_block: Models that had step functions when the block began: all others lose theirs.
+            None: no model is touched.
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()

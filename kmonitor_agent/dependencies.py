@@ -1,6 +1,6 @@
 """Packages that the agent needs, checked before it uses them.
 
-Not ZeroMQ, which a training without a hub never loads.
+ZeroMQ is not among them: a training without a hub never loads it.
 """
 
 from importlib import import_module
@@ -11,14 +11,14 @@ _NEEDED: Final = {
     "platformdirs": ("platformdirs", "user_state_dir"),
     "psutil": ("psutil", "Process"),
 }
-"""Module to the package that has it, and something that it must have."""
+"""Module name to its package and an attribute that it must have."""
 
 
 def check_dependencies() -> None:
-    """See that every package is there and is what its name says.
+    """Check that every package is installed and has the expected attribute.
 
     Raises:
-        ImportError: One is missing, damaged, or hidden by another module of its name.
+        ImportError: A package is missing, damaged, or hidden by another module of its name.
     """
     for name, (package, attribute) in _NEEDED.items():
         try:

@@ -59,11 +59,15 @@ def fit(
             graph mode it is also called once at the start, as a check.
         **named: As for `model.fit`. If `callbacks` has no MonitorCallback, one is added.
 
+    Returns:
+        The trained `model` and the `history` of the whole training; can be unpacked as a pair.
+
     Raises:
-        TypeError: An argument has the wrong type; the message says what to write.
+        TypeError: An argument has the wrong type. The message says what to write.
         ValueError: An argument is not valid, or the model cannot be rebuilt.
-        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode: the model could not be rebuilt
-            although it could at the start. The exact state is on disk.
+        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, the model could not be rebuilt
+            although it could at the start. The exact state is on disk. (Not exported: import it
+            from `kmonitor_agent.reclaim.rebuild`.)
     """
     return _Fitting(model, _bound(model, arguments, named), rebuild).run()
 
@@ -79,7 +83,7 @@ def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any])
 
 
 class _Fitting:
-    """One training; holds the only strong reference of ours to its model."""
+    """One training; holds kmonitor's only strong reference to its model."""
 
     def __init__(
         self, model: KerasModel, arguments: dict[str, Any], script: ModelFactory | None
@@ -115,7 +119,6 @@ class _Fitting:
         self._state_snapshot: GlobalStateSnapshot | None = None
 
     def run(self) -> Fitted:
-        """Call Keras' `fit` until the training is over."""
         if self._rebuilder is None:
             self._model.fit(
                 **{**self._arguments, "callbacks": [*self._callbacks, *self._progress_bars]}
@@ -140,17 +143,17 @@ class _Fitting:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
+        """True if the running call of Keras' `fit` ends for a reload, and another follows."""
         return self._saved is not None
 
     def part_started(self) -> None:
-        """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
+        """Restore the random states; Keras has prepared another call of `fit`."""
         start, self._state_snapshot = self._state_snapshot, None
         if start is not None:
             start.restore()
 
     def epoch_ended(self, model: KerasModel, epoch: int) -> None:
-        """All callbacks have seen the epoch: save if a reload was requested."""
+        """Save if a reload was requested; all callbacks have seen the end of the epoch."""
         pending = self._fit_in_parts.pending_reloads
         if not pending:
             return
@@ -251,11 +254,11 @@ def _callbacks(callbacks: object, keras: Any) -> list[Any]:
 
 
 _MOST_ARRAYS: Final = 64
-"""Most inputs that are checked, for data given as lists of numbers."""
+"""Maximum number of inputs that are checked, for data given as lists of numbers."""
 
 
 def _of_the_graph(arguments: dict[str, Any]) -> str:
-    """Why the data cannot outlive the clearing of the session; empty when they can."""
+    """Reason why the data cannot outlive the clearing of the session; empty if they can."""
     for name in ("x", "y", "sample_weight", "validation_data"):
         kinds = {
             cls.__module__.partition(".")[0]
@@ -279,7 +282,7 @@ def _flat(data: Any) -> list[Any]:
 
 
 def _of_the_data(arguments: dict[str, Any]) -> str:
-    """Why another call of Keras' `fit` reads other batches; empty when it does not."""
+    """Reason why another call of Keras' `fit` reads other batches; empty if it does not."""
     if hasattr(arguments.get("x"), "__next__"):
         return _READ_AHEAD
     return "" if arguments.get("steps_per_epoch") is None else _DATA_RESTARTED
@@ -293,24 +296,24 @@ _TEST_HOOKS: Final = ("on_test_begin", "on_test_end", "on_predict_begin", "on_pr
 
 
 class PartOwner(Protocol):
-    """The training, which decides whether a call of `fit` is the last one."""
+    """Training that decides which call of `fit` is the last one."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether another call follows the one that ends now."""
+        """True if another call follows the one that ends now."""
         ...
 
     def part_started(self) -> None:
-        """A call that follows another is about to begin its first epoch."""
+        """Called when a call that follows another is about to begin its first epoch."""
         ...
 
     def epoch_ended(self, model: KerasModel, epoch: int) -> None:
-        """All callbacks have seen this epoch's end."""
+        """Called when all callbacks have seen this epoch's end."""
         ...
 
 
 def combined_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) -> Any:
-    """A callback of this Keras that calls all the others.
+    """Return a callback of this Keras that calls all the others.
 
     Args:
         keras: keras or tf_keras.
@@ -359,7 +362,7 @@ class _Hooks:
             callback.set_model(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """The first part begins the training; a later one only begins itself."""
+        """Forward for the first part; for later parts call `on_part_begin` instead."""
         had_started, self._has_started = self._has_started, True
         for callback in self._inner:
             if not had_started:
@@ -370,7 +373,7 @@ class _Hooks:
             self._owner.part_started()
 
     def on_train_end(self, logs: Any = None) -> None:
-        """The last part ends the training; an earlier one only itself."""
+        """Forward for the last part; for earlier parts call `on_part_end` instead."""
         for callback in self._inner:
             if not self._owner.goes_on:
                 callback.on_train_end(logs)

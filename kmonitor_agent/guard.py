@@ -15,25 +15,25 @@ from typing import Any, Final
 from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, open_own, write_all
 
 LOG_BYTES: Final = 2_000_000
-"""A log file is turned over at this size, bytes."""
+"""Size at which a log file is rotated, bytes."""
 
 LOG_FILES: Final = 5
-"""How many old log files are kept."""
+"""Number of old log files that are kept."""
 
 _FULL_TRACEBACKS: Final = 3
 _LINES_HELD: Final = 200
 _TEXT_LIMIT: Final = 4096
 
 OnFault = Callable[[str, int, str], None]
-"""Called for a fault: where, how often so far, and its type and message."""
+"""Called for a fault with its location, its count so far, and its type and message."""
 
 
 class FaultLog:
     """Counts faults by part and writes some of them to `<state>/logs/agent.log`.
 
     `record` may be called from any thread and does no input or output: the lines wait in memory
-    until the agent's thread calls `write_out`. Of each part the first three faults are logged with
-    their traceback, then the 4th, 8th, 16th, ... so that a fault in a hot loop fills no disk.
+    until the agent's thread calls `write_out`. For each part, the first three faults are logged
+    with their traceback, then the 4th, 8th, 16th, ... so that a fault in a hot loop fills no disk.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class FaultLog:
         """Begin with no faults.
 
         Args:
-            log_file: Where to write; None keeps counts only.
-            private: Leave messages and tracebacks out, keep the exception's type.
-            on_fault: Called for each fault that is logged, on the thread that met it.
+            log_file: File to write to; None: only count.
+            private: True to leave messages and tracebacks out; the exception's type stays.
+            on_fault: Called for each fault that is logged, on the thread in which it occurred.
         """
         self._on_fault = on_fault
         self._log_file = log_file
@@ -61,7 +61,7 @@ class FaultLog:
         """Count a fault; never raises.
 
         Args:
-            where: The part that failed: "run.epoch_end".
+            where: Name of the part that failed, such as "run.epoch_end".
         """
         # No memory may be left to count it in, and its own text may fail to print: there is
         # nowhere left to report that. `suppress` would need memory before it helps.
@@ -84,7 +84,7 @@ class FaultLog:
                 self._on_fault(where, count, text)
 
     def counts(self) -> dict[str, int]:
-        """How often each part failed."""
+        """Number of faults of each part."""
         with self._lock:
             return dict(self._counts)
 
@@ -93,7 +93,7 @@ class FaultLog:
         return Guard(self, where)
 
     def write_out(self) -> None:
-        """Append what waits to the log file, on the agent's thread; a full disk loses it."""
+        """Append waiting lines to the log file, on the agent's thread; a full disk loses them."""
         if self._log_file is None or not self._lines:
             return
         lines: list[str] = []
@@ -126,7 +126,7 @@ class Guard(ContextDecorator):
         self._where = where
 
     def __enter__(self) -> None:
-        """Nothing to do."""
+        pass
 
     def __exit__(
         self,
@@ -134,7 +134,7 @@ class Guard(ContextDecorator):
         exc: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        """Record an `Exception` and go on behind the block."""
+        """Record an `Exception` and continue behind the block."""
         if not isinstance(exc, Exception) or is_from_signal_handler(exc):
             return False
         self._faults.record(self._where, exc)
@@ -142,7 +142,7 @@ class Guard(ContextDecorator):
 
 
 def is_from_signal_handler(error: BaseException) -> bool:
-    """Whether a signal handler of the script raised it, while other code ran."""
+    """True if a signal handler of the script raised the exception, while other code ran."""
     try:
         handlers = map(signal.getsignal, signal.valid_signals())
         codes = {_code_of(each) for each in handlers if callable(each)} - {None}
@@ -163,7 +163,7 @@ def _code_of(handler: Any) -> object:
 
 
 def exception_message(exc: BaseException) -> str:
-    """An exception's message; of one that fails to print, that it does."""
+    """An exception's message, or a note that it cannot be printed."""
     try:
         return str(exc)
     except Exception as failure:  # noqa: BLE001 - a script's own class may raise whatever it likes

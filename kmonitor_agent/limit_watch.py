@@ -1,7 +1,7 @@
-"""Watches of limits: when a metric has crossed one, and when and how that is answered.
+"""Watches of limits: when a metric has crossed one, and when and how kmonitor responds.
 
-Pure: no clock, no IO, no locks; owned by the caller. `Escalation` decides for `auto` what is done
-next: collect, then reload, then restart, as far as needed.
+Pure: no clock, no IO, no locks; owned by the caller. `Escalation` decides the next level of
+`auto`: collect, then reload, then restart, as far as needed.
 """
 
 import math
@@ -24,18 +24,21 @@ and an RSS limit would fire again at once."""
 
 
 MOST_IN_VAIN: Final = 2
-"""Restarts in a row that did not help, after which a limit requests no more."""
+"""Number of restarts in a row without effect after which a limit requests no more."""
 
 
 _REPEATED: Final = frozenset({"collect", "reload", "restart"})
-"""Actions that are done again while the limit stays crossed: they may free what grew since."""
+"""Actions that are repeated while the limit stays crossed: they may free the growth since."""
 
 
 JUDGED_AT_ONCE: Final = frozenset(
     {"graph", "functions", "open_files", "threads", "processes", "shared_memory", "epoch_time"}
 ) | frozenset(STEP_TIME_METRICS)
-"""Metrics whose first reading after an action says whether it helped. Freed memory often stays
-with the process: with `ram` and `vram` only growth from there on says that it did not."""
+"""Metrics whose first reading after an action shows if it helped.
+
+Freed memory often stays with the process: with `ram` and `vram`, only later growth shows that an
+action did not help.
+"""
 
 
 class LimitWatch:
@@ -43,7 +46,7 @@ class LimitWatch:
 
     Attributes:
         spec: The limit.
-        escalation: What `auto` did and does next; None for all other actions.
+        escalation: Past and next levels of `auto`; None for all other actions.
         restarts_in_vain: Restarts in a row for this limit, up to the one that started this
             process, after which the metric was at or near the limit again at once.
     """
@@ -64,19 +67,19 @@ class LimitWatch:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the metric crossed and has not fallen to the release level since."""
+        """True if the metric crossed the limit and has not fallen to the release level since."""
         return self._crossed
 
     @property
     def is_in_vain(self) -> bool:
-        """Whether restarts do not help: what a new process needs is at or near the limit."""
+        """True if restarts do not help: the needs of a new process are at or near the limit."""
         return self.restarts_in_vain >= MOST_IN_VAIN
 
     def threshold(self, of: float | None) -> float | None:
         """The threshold in the metric's unit, or None while a percentage has no bound.
 
         Args:
-            of: What the metric is a part of, in its unit; None where nothing bounds it.
+            of: The whole that a percentage refers to, in the metric's unit; None if unbounded.
         """
         if self.spec.value is not None:
             return self.spec.value
@@ -89,7 +92,7 @@ class LimitWatch:
 
         Args:
             value: The metric now, in its unit; None or NaN is not judged.
-            of: What it is a part of.
+            of: The whole that a percentage refers to; see `threshold`.
             t_s: When it was read, seconds; never falls from call to call.
 
         Returns:
@@ -120,19 +123,19 @@ class LimitWatch:
         return None
 
     def reset_base(self) -> None:
-        """The answer has run: growth counts from the next reading on."""
+        """Count growth from the next reading on; the action has run."""
         self._base_wanted = True
         self._waits_for_answer = False
 
     def started_again(self, t_s: float, in_vain: int = 0, futile: Collection[str] = ()) -> None:
-        """This process was started by a restart that this limit requested: its last answer.
+        """Set the state for a process that was started by a restart that this limit requested.
 
-        A process that is above the limit from its first reading on would be started again for
-        ever. There the restart did not help; another one is due when the metric has grown above
-        where the cool-down left it.
+        A process that is above the limit from its first reading on would be restarted forever. In
+        that case the restart did not help; another one is due when the metric has grown above its
+        value at the end of the cool-down.
 
         Args:
-            t_s: When it began, seconds.
+            t_s: Time at which the process began, seconds.
             in_vain: `restarts_in_vain` of the process that requested it.
             futile: `Escalation.remembered` of the process before.
         """
@@ -144,11 +147,11 @@ class LimitWatch:
             self._was_started_again = True
 
     def end_trial(self) -> None:
-        """The first epochs of this process are over: what grows from here on is no fixed need."""
+        """Note the end of this process's first epochs: later growth is not a fixed need."""
         self._vain_before = None
 
     def wait_for_level(self) -> None:
-        """The next level of `auto` is in its cool-down: request it when that has passed."""
+        """Request the next level of `auto` when its cool-down has passed."""
         self._waits_for_answer = False
         self._owed = True
 
@@ -228,7 +231,7 @@ class LimitWatches:
         self._watches: list[LimitWatch] = []
 
     def specs(self) -> list[LimitSpec]:
-        """Every limit in force."""
+        """All limits in force."""
         return [watch.spec for watch in self._watches]
 
     def all_watches(self) -> list[LimitWatch]:
@@ -239,7 +242,7 @@ class LimitWatches:
         return [watch for watch in self._watches if watch.spec.metric == metric]
 
     def replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
-        """Put new limits in place of those on the named metrics.
+        """Replace the limits on the named metrics.
 
         A limit that is equal to one in force keeps its state, and with it its cool-down.
 
@@ -264,25 +267,25 @@ LEVELS: Final[tuple[EscalationLevel, ...]] = get_args(EscalationLevel)
 
 
 GrowthCause = Literal["traces", "other"]
-"""What the training process knows of why memory grows: models that are gone left traces or not."""
+"""Cause of memory growth as far as the training process knows: traces of dead models, or other."""
 
 
 EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
-"""A level to do now; `wait`: the next one is in its cool-down; `nothing`: nothing more helps."""
+"""Level to run now; `wait`: the next level is in its cool-down; `nothing`: nothing more helps."""
 
 
 class Escalation:
-    """The levels that one crossing has led to.
+    """Levels of `auto` that one crossing has led to.
 
-    The owner asks for a step when the metric is above its limit and the step before did not help,
+    The owner requests a step when the metric is above its limit and the step before did not help,
     which only the owner knows.
     """
 
     def __init__(self, cooldown_s: float) -> None:
-        """Begin before the first level.
+        """Start before the first level.
 
         Args:
-            cooldown_s: For how long a level is not done again, seconds.
+            cooldown_s: Minimum time before a level is repeated, seconds.
         """
         self._cooldown_s = cooldown_s
         self._level_index = 0
@@ -294,15 +297,15 @@ class Escalation:
 
     @property
     def remembered(self) -> list[str]:
-        """Levels that gave nothing back, and for which cause, for the next process of the run."""
+        """Levels that freed nothing, each with its cause, for the next process of the run."""
         return sorted(" ".join(pair) for pair in self._futile)
 
     def futile(self, cause: GrowthCause) -> list[EscalationLevel]:
-        """Levels that gave nothing back, and are not done again for the same cause."""
+        """Levels that freed nothing, and are not repeated for the same cause."""
         return [level for level in LEVELS if (level, cause) in self._futile]
 
     def note_outcome(self, level: EscalationLevel, cause: GrowthCause, *, gave_back: bool) -> None:
-        """What a level has done; what once gave something back is not futile."""
+        """Note the outcome of a level; a level that freed something is not futile."""
         if gave_back:
             self._futile.discard((level, cause))
         else:
@@ -310,21 +313,21 @@ class Escalation:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more helped: the next attempt is due when the metric has grown again."""
+        """True if no level helped; the next attempt is due when the metric has grown again."""
         return self._is_over
 
     def is_due(self, t_s: float) -> bool:
-        """Whether a step may be requested now: the next level is not in its cool-down."""
+        """True if a step may be requested now: the next level is not in its cool-down."""
         if self._level_index >= len(LEVELS):
             return True
         level = LEVELS[self._level_index]
         return level == "restart" or self._has_cooled_down(level, t_s)
 
     def next_step(self, why_not: Mapping[EscalationLevel, str], t_s: float) -> EscalationStep:
-        """What to do now; a level that is returned counts as done at this time.
+        """Next step; a level that is returned counts as run at this time.
 
         Args:
-            why_not: The levels that cannot be done here, with the reason.
+            why_not: Levels that are not possible here, with the reason.
         """
         if self._is_over:
             self.reset()
@@ -348,17 +351,17 @@ class Escalation:
         return "nothing"
 
     def reset(self) -> None:
-        """The metric is below its limit, or grew again: the first level is next."""
+        """Start again with the first level: the metric is below its limit, or grew again."""
         self._level_index = 0
         self._tried = []
         self._left_out = {}
         self._is_over = False
 
     def started_again(self, t_s: float, futile: Collection[str] = ()) -> None:
-        """This process was started by a restart that the same limit requested.
+        """Set the state for a process that was started by a restart that the same limit requested.
 
         Args:
-            t_s: When it began, seconds.
+            t_s: Time at which the process began, seconds.
             futile: `remembered` of the process before it.
         """
         self._ran_s["restart"] = t_s
@@ -367,7 +370,7 @@ class Escalation:
             self._futile.update((level, each) for each in causes if f"{level} {each}" in futile)
 
     def summary(self) -> str:
-        """What was tried and what could not be, in words."""
+        """Text on the levels that were tried and those that were not possible."""
         tried = [f"{' and '.join(self._tried)} did not help"] if self._tried else []
         return "; ".join(
             tried + [f"{level} skipped: {why}" for level, why in self._left_out.items()]

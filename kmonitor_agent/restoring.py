@@ -35,11 +35,13 @@ not the model's: these are put back where they fit."""
 
 
 class CannotRestore(Exception):
-    """A checkpoint was not put back; nothing was changed.
+    """A checkpoint could not be restored; the model or target file is unchanged.
+
+    Not exported: import it from `kmonitor_agent.restoring`.
 
     Attributes:
-        why: What is wrong.
-        remedy: What to do, or empty.
+        why: The reason.
+        remedy: Advice for the user; may be empty.
     """
 
     def __init__(self, why: str, remedy: str = "") -> None:
@@ -50,12 +52,14 @@ class CannotRestore(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put back.
+    """Result of `restore`. Not exported: import it from `kmonitor_agent.restoring`.
 
     Attributes:
-        header: Of the checkpoint: where in its run it was taken, its checksum.
-        variables: How many of its variables were put back.
-        left_out: What was not, in words; empty when all was.
+        header: Header of the checkpoint: `tag` (run, fit, epoch), `wall_s` (UTC epoch seconds),
+            `variables`, `state_bytes` and `checksum`.
+        variables: Number of restored variables.
+        left_out: Variables that were not restored, as text such as "2 of metrics"; empty if there
+            are none.
     """
 
     header: CheckpointHeader
@@ -67,11 +71,17 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
     """Restore the exact state of a checkpoint into a model.
 
     Args:
-        model: Built and compiled like the model that was saved.
-        checkpoint: File of the checkpoint, as `kmonitor checkpoints` lists it.
+        model: A Keras model, built and compiled like the model that was saved. A model without an
+            optimizer gets the weights only.
+        checkpoint: Path of the checkpoint, as `kmonitor checkpoints` lists it.
+
+    Returns:
+        `header` of the checkpoint, number of restored `variables`, and what was `left_out`.
 
     Raises:
-        CannotRestore: The checkpoint is damaged, or a variable differs. The model is unchanged.
+        kmonitor_agent.restoring.CannotRestore: The file is missing or damaged, the model is not
+            built, is not a Keras model that kmonitor supports, or has other variables, shapes or
+            dtypes. The model is unchanged.
     """
     path = Path(checkpoint)
     return _restore(model, path, _verified_header(path))
@@ -82,17 +92,18 @@ def restore_into(
 ) -> Restored:
     """Write a `.keras` file with a checkpoint's weights and optimizer, whole or not at all.
 
-    What the model is made of is taken from `like`, else from the target if that is there, else
-    from the checkpoint, else from its export or from another checkpoint of the same fit.
+    The architecture is taken from `like`, else from the target file if it exists, else from the
+    checkpoint, else from another checkpoint of the same fit, else from the checkpoint's export.
 
     Args:
-        keras: The package to do it with, `keras` or `tf_keras`.
+        keras: The package to use, `keras` or `tf_keras`.
         checkpoint: The checkpoint's file.
-        target: The file to write; one that is there is replaced at the end.
+        target: The file to write; an existing file is replaced at the end.
         like: A `.keras` file of the same model.
 
     Raises:
-        CannotRestore: It does not fit, or the making of the model is not known.
+        CannotRestore: The checkpoint does not fit, the model cannot be created, or the file cannot
+            be written.
     """
     if target.is_dir():
         raise CannotRestore(
@@ -144,7 +155,7 @@ def _restore(model: KerasModel, path: Path, header: CheckpointHeader) -> Restore
 def _pair(
     facts: Sequence[StoredVariableFacts], state: Sequence[StateVariable], *, has_optimizer: bool
 ) -> list[StateVariable | None]:
-    """For each stored variable the one that takes it, None where it is left out."""
+    """For each stored variable the model's variable that takes its value; None if left out."""
     available = {
         group: [each for each in state if _group(each.path) == group] for group in _groups(facts)
     }
@@ -249,7 +260,7 @@ def _load(keras: Any, path: Path) -> KerasModel:
 
 
 def _architectures_nearby(path: Path, header: CheckpointHeader) -> Iterator[str]:
-    """What other checkpoints of the same fit say of the model, where they say something."""
+    """Architectures in other checkpoints of the same fit, of those that have one."""
     for other in sorted(path.parent.glob("*.h5")):
         try:
             tag = read_header(other).tag
@@ -260,7 +271,7 @@ def _architectures_nearby(path: Path, header: CheckpointHeader) -> Iterator[str]
 
 
 def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
-    """See that what Keras wrote loads with the same weights."""
+    """Check that the file that Keras wrote loads with the same weights."""
     again = _load(keras, written)
     weights = model.get_weights()
     loaded_weights = again.get_weights()

@@ -23,7 +23,7 @@ Request = TypeVar("Request")
 _ERROR_TEXT_LIMIT: int = 400
 _CAUSE: str = "Exception encountered: "
 _DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
-"""Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
+"""Whole configurations that Keras prints in errors. Source: texts of Keras 3.15."""
 
 
 def answer_request(
@@ -34,8 +34,8 @@ def answer_request(
     """Read a request of this kind and write its reply.
 
     Args:
-        reply: Makes the reply; may raise anything.
-        error_reply: Makes the reply of a text on what went wrong.
+        reply: Creates the reply; may raise anything.
+        error_reply: Creates the reply from the text of an error.
     """
     end_with_parent(os.getppid())
     replies = os.dup(1)
@@ -54,9 +54,9 @@ def answer_request(
 
 
 def user_code_error_text(exc: BaseException) -> str:
-    """What was raised, in a line, with the place in the user's own code if it was there.
+    """One line for an exception, with the position in the user's own code if it was raised there.
 
-    Keras' wrapping words and the configurations that it prints are left out.
+    Keras' wrapper texts and printed configurations are left out.
     """
     text = str(exc).rpartition(_CAUSE)[2]
     lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]

@@ -19,12 +19,12 @@ class LayoutRequest(msgspec.Struct, frozen=True):
     """Request for descriptions of a model.
 
     Attributes:
-        source: Of the model.
-        shapes: For each description one shape an input, without the batch; empty lists: as the
-            model says.
-        sequence: Length for every open axis; 0: they stay open.
-        scales: Of inputs, for further descriptions: each a factor of every length that is no
-            number of features.
+        source: Origin of the model.
+        shapes: For each description, one shape per input, without the batch axis; empty lists: the
+            model's own shapes.
+        sequence: Length for every open axis; 0: open axes stay open.
+        scales: Scales of inputs for further descriptions: each is a factor for every length that
+            is not a number of features.
     """
 
     source: ModelOrigin
@@ -37,9 +37,9 @@ class LayoutReply(msgspec.Struct, frozen=True):
     """Descriptions of a model.
 
     Attributes:
-        layouts: One for each requested shape.
-        scaled: One for each scale that the model takes, with that scale.
-        error: What is wrong, in words; empty if nothing is.
+        layouts: One description per requested shape.
+        scaled: (scale, description) for each scale that the model accepts.
+        error: Error text; empty if there was no error.
     """
 
     layouts: list[ModelLayout] = []
@@ -61,7 +61,7 @@ def _layout_reply(request: LayoutRequest) -> LayoutReply:
 
 
 def build_optimizer(model: Any) -> None:
-    """Create the optimizer's slots, which Keras does not before the first step."""
+    """Create the optimizer's slots, which Keras itself creates at the first step."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and not getattr(optimizer, "built", True):
         optimizer.build(model.trainable_variables)
@@ -70,12 +70,12 @@ def build_optimizer(model: Any) -> None:
 def model_shapes(
     model: Any, input_shapes: list[list[int]], sequence: int
 ) -> list[tuple[int | None, ...]] | None:
-    """Shapes with the batch in front; None if nothing of the model's own is to be changed.
+    """Shapes with the batch axis first; None if the model's own shapes are to be kept.
 
     Args:
-        model: Whose inputs they are for.
-        input_shapes: One for each input, without the batch; empty: the model's own.
-        sequence: Length for every open axis; 0: they stay open.
+        model: Model that the shapes are for.
+        input_shapes: One shape per input, without the batch axis; empty: the model's own.
+        sequence: Length for every open axis; 0: open axes stay open.
     """
     if input_shapes:
         return [(None, *shape) for shape in input_shapes]
@@ -105,12 +105,13 @@ def _scaled(model: Any, scales: list[float]) -> Iterator[tuple[float, ModelLayou
 def scaled_shape(
     shape: tuple[int | None, ...], dtype: str, scale: float
 ) -> tuple[int, ...] | None:
-    """The shape of a larger or smaller input; None if nothing of it is a length.
+    """Shape of a larger or smaller input; None if no axis is a length.
 
     Args:
-        shape: Without the batch; None where it is open.
-        dtype: Of the input: whole numbers in a row are a sequence, others features.
-        scale: Factor; of an open length the multiple of a usual one.
+        shape: Shape without the batch axis; None for an open axis.
+        dtype: Name of the input's dtype: an input with one axis is a sequence if it has integers,
+            else features.
+        scale: Factor for lengths; for an open length, the factor of the usual length.
     """
     is_image = len(shape) > 2  # noqa: PLR2004 - lengths and channels
     lengths = shape[:-1] if len(shape) > 1 else shape

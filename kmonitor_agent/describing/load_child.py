@@ -27,10 +27,11 @@ class LoadRequest(msgspec.Struct, frozen=True):
     """Request to load a model in one way.
 
     Attributes:
-        file: The model's.
+        file: File of the model.
         mode: "compiled", "uncompiled", "weights" (architecture, then weights), "recompiled" (the
             same with the optimizer in between) or "built" (the architecture alone).
-        source: Of the architecture, for the last three; its module is run first in any mode.
+        source: Origin of the architecture, for the last three modes; its module is run first in
+            any mode.
     """
 
     file: str
@@ -43,11 +44,11 @@ class LoadReply(msgspec.Struct, frozen=True):
 
     Attributes:
         peak_bytes: Highest resident set above the one before; with a framework imported.
-        resident_bytes: What stays of that.
-        seconds: It took.
-        optimizer: "whole", "without state" or "lost".
-        steps: That the optimizer has counted; None without one.
-        error: What is wrong, in words; empty if nothing is.
+        resident_bytes: Part of `peak_bytes` that stays resident after the load.
+        seconds: Duration of the load, seconds.
+        optimizer: State of the optimizer after the load: "whole", "without state" or "lost".
+        steps: Steps that the optimizer has counted; None without an optimizer.
+        error: Error text; empty if there was no error.
     """
 
     peak_bytes: int = 0
@@ -104,7 +105,7 @@ def _load(keras: Any, request: LoadRequest) -> Any:
 
 
 def _settled() -> int:
-    """The resident set once garbage and the allocator's free pages are gone, bytes."""
+    """Resident set after garbage and the allocator's free pages were released, bytes."""
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -119,7 +120,10 @@ def _forget_highest() -> None:
 
 
 def _highest() -> int:
-    """The highest resident set since `_forget_highest`, or of the process elsewhere; bytes."""
+    """Peak resident set since `_forget_highest`, bytes.
+
+    On other systems than Linux the current one.
+    """
     if sys.platform == "linux":
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith(_HIGHEST):
@@ -128,7 +132,7 @@ def _highest() -> int:
 
 
 def _optimizer(model: Any, stored: int | None) -> tuple[str, int | None]:
-    """What came back of the optimizer, and how many steps it has counted."""
+    """State of the optimizer ("whole", "without state", "lost"), and its number of steps."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         return "lost", None
@@ -139,7 +143,7 @@ def _optimizer(model: Any, stored: int | None) -> tuple[str, int | None]:
 
 
 def _stored_steps(path: Path) -> int | None:
-    """Steps that the optimizer in the file had counted; None if it has none."""
+    """Steps that the optimizer in the file had counted; None if the file has no optimizer."""
     import h5py  # noqa: PLC0415 - comes with Keras
 
     if path.suffix == ".keras":

@@ -17,15 +17,16 @@ from kmonitor_agent.frameworks.model_building import model_from_legacy_config
 
 
 class ModelOrigin(msgspec.Struct, frozen=True):
-    """Where a model comes from: a configuration or a script.
+    """Origin of a model: a configuration or a script.
 
     Attributes:
-        config: The model's, as JSON, whose classes were checked; empty for a script.
-        compile_config: What it was compiled with, as JSON; empty if it was not.
+        config: Configuration of the model as JSON, with checked classes; empty for a script.
+        compile_config: Arguments of `compile` as JSON; empty if the model was not compiled.
         script: Path of a Python file.
-        function: Its function that returns a model.
-        module: A Python file with custom classes, which is run first; empty without.
-        is_trusted: Whether code in the configuration may run.
+        function: Name of the function in `script` that returns a model.
+        module: Path of a Python file with custom classes, which is run first; empty if there is
+            none.
+        is_trusted: True if code in the configuration may run.
     """
 
     config: str = ""
@@ -40,7 +41,7 @@ class NoModel(Exception):
     """There is no model to describe.
 
     Attributes:
-        why: What is wrong, for the user.
+        why: The reason, for the user.
     """
 
     def __init__(self, why: str) -> None:
@@ -49,10 +50,10 @@ class NoModel(Exception):
 
 
 def construct_model(origin: ModelOrigin) -> Any:
-    """The model, with its optimizer if it has one; weights are those of a new model.
+    """Create the model, with its optimizer if it has one; weights are those of a new model.
 
     Raises:
-        NoModel: The script has no such function, or it returns something else.
+        NoModel: The script has no such function, or the function returns something else.
         Exception: Whatever Keras or the user's code raises.
     """
     load_custom_classes(origin)
@@ -66,7 +67,8 @@ def load_custom_classes(origin: ModelOrigin) -> None:
     """Run the Python file with custom classes, if there is one, for Keras to find them.
 
     Raises:
-        NoModel: The file is no Python file, or lacks what the configuration names.
+        NoModel: The file is not a Python file, or lacks a class or function that the configuration
+            names.
         Exception: Whatever the user's code raises.
     """
     if not origin.module:
@@ -77,10 +79,10 @@ def load_custom_classes(origin: ModelOrigin) -> None:
 
 
 def _run_module(path: str) -> ModuleType:
-    """Run a Python file as a module of its name; its folder can be imported from, as with Python.
+    """Run a Python file as a module of its name; imports from its folder work, as with Python.
 
     Raises:
-        NoModel: It is no Python file.
+        NoModel: The file is not a Python file.
     """
     file = Path(path)
     sys.path.insert(0, str(file.parent))
@@ -99,22 +101,23 @@ _STRINGS_OF = (
     "activations", "constraints", "initializers", "layers", "losses", "metrics", "optimizers",
     "regularizers",
 )  # fmt: skip
-"""Parts of Keras whose members a configuration may name by a bare text."""
+"""Parts of Keras whose members a configuration may refer to by a bare string."""
 
 
 def _register_classes(module: ModuleType, *configs: str) -> list[str]:
     """Let Keras find what a module defines, whatever module and package a file says it is from.
 
-    What was registered by a decorator is found as ever.
+    Classes registered by a decorator are found as usual.
 
     Args:
-        module: That was run. Its public classes and functions count, and Keras classes that it
-            imports: a file may gather those of others. No other imported thing does, so that a
-            file cannot call `system` because the module imports it.
-        configs: Of the model and its compiling, as JSON; those that are empty are left out.
+        module: The module that was run. Its public classes and functions count, and Keras classes
+            that it imports: a file may collect those of others. Other imports do not count, so
+            that a model file cannot call `system` because the module imports it.
+        configs: Configurations of the model and its `compile` arguments, as JSON; empty ones are
+            ignored.
 
     Returns:
-        What the configurations name that is neither Keras' own nor there.
+        Names in the configurations that neither Keras nor the module defines.
     """
     import keras
 
@@ -151,7 +154,7 @@ def _defined(keras: Any, module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _named(configs: list[Any]) -> Iterator[str]:
-    """Names by which Keras will look for what is of other modules, each once."""
+    """Names by which Keras will look up objects of other modules, each once."""
     names: dict[str, None] = {}
     waiting: list[Any] = list(configs)
     while waiting:

@@ -22,11 +22,11 @@ class TraceRequest(msgspec.Struct, frozen=True):
     """Request for a description and a trace of a model.
 
     Attributes:
-        source: Of the model.
-        shape: For every input, without the batch; empty: the model's own.
-        sequence: Length for every open axis; 0: they stay open.
-        optimizer: Another than the model's; None: its own.
-        precision: Another dtype policy; empty: its own.
+        source: Origin of the model.
+        shape: Shape for every input, without the batch axis; empty: the model's own.
+        sequence: Length for every open axis; 0: open axes stay open.
+        optimizer: Optimizer in place of the model's; None: the model's own.
+        precision: Dtype policy in place of the model's; empty: the model's own.
     """
 
     source: ModelOrigin
@@ -40,10 +40,10 @@ class TraceReply(msgspec.Struct, frozen=True):
     """Description and trace of a model.
 
     Attributes:
-        layout: Of the model as it is; None where there is none.
-        program: Of its step as requested; None where it cannot be traced.
-        untraced: Why not, in words.
-        error: What is wrong with the model, in words; empty if nothing is.
+        layout: Layout of the model as it is; None if there is none.
+        program: Program of the step as requested; None if it cannot be traced.
+        untraced: Reason why the step cannot be traced; empty if it can.
+        error: Error text about the model; empty if there was no error.
     """
 
     layout: ModelLayout | None = None

@@ -6,10 +6,10 @@ a case in `detection` and its names wherever backends differ: `_MODULES` here,
 `recording.diagnosis`.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
-implement optional protocols too; the agent checks for those with `isinstance`. Which framework a
-model has, `detection` decides; fits resumed by another process and models rebuilt have protocols
-of their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a
-name which kmonitor reads.
+implement optional protocols too; the agent checks for those with `isinstance`. `detection` decides
+the framework of a model; fits resumed by another process and models rebuilt have protocols of
+their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a name
+which kmonitor reads.
 """
 
 import sys
@@ -24,29 +24,30 @@ KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""
 
 EmptyArrayFactory = Callable[[tuple[int, ...], Any], Any]
-"""Makes a numpy array of this shape and dtype to be filled."""
+"""Creates a numpy array of this shape and dtype to be filled."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitFacts:
-    """How a model is about to be fitted.
+    """Facts about how a model is compiled and about to be fitted.
 
     Attributes:
         model: Model name.
-        batch_size: None when the data decide it.
-        sequence_length: Length of the data along axes that the model leaves open; None where it
-            leaves none open, or lengths differ or are not known.
+        batch_size: Examples per step; None if the data decide it.
+        sequence_length: Length of the data along axes that the model leaves open; None if there
+            are no open axes, or if lengths differ or are unknown.
         steps_per_execution: Steps of one call of the step function.
         optimizer: Class name, or empty.
-        learning_rate: Now; None if it cannot be read.
-        jit_compile: None if unknown.
+        learning_rate: Current learning rate; None if it cannot be read.
+        jit_compile: Argument of `compile`; None if unknown.
         run_eagerly: True if steps run without a graph.
         dtype_policy: Name of the model's policy.
         loss: As text.
-        is_built: True if layers and optimizer slots exist already; else the first step makes them.
-        cache_steps: Steps after which a cache of the data in memory is full; None without one, or
-            where it is not known.
-        cache_bytes: What it holds then; None where shapes vary.
+        is_built: True if layers and optimizer slots exist already; else the first step creates
+            them.
+        cache_steps: Steps after which an in-memory cache of the data is full; None without a
+            cache, or if unknown.
+        cache_bytes: Size of the full cache, bytes; None if shapes vary.
     """
 
     model: str
@@ -92,14 +93,14 @@ class GraphCount:
     """Graph size of the whole process at one moment.
 
     Attributes:
-        operations: In all live traces and registered functions; None when absent.
-        traces: Live traces.
-        functions: Functions registered with the runtime.
+        operations: Operations in all live traces and registered functions; None if absent.
+        traces: Number of live traces.
+        functions: Number of functions registered with the runtime.
         retained: Registry entries that keep traces of dead models; None if unknown.
-        step_entries: Registry entries of Keras step functions, dead or live; None likewise.
-        by_function: Largest first, at most 64.
-        source: Where the numbers come from; empty when absent.
-        absent: Why there are none; empty when there are.
+        step_entries: Registry entries of Keras step functions, dead or live; None if unknown.
+        by_function: Traces by function, largest first, at most 64.
+        source: Source of the numbers; empty if absent.
+        absent: Reason why there are no numbers; empty if there are.
     """
 
     operations: int | None
@@ -119,8 +120,8 @@ class AllocatorReadings:
     Attributes:
         device: "GPU:0" or "CPU:0"; empty if there is none.
         in_use: Bytes in use now.
-        peak: Highest so far, bytes.
-        limit: Most that it may take, bytes.
+        peak: Peak so far, bytes.
+        limit: Maximum that it may take, bytes.
     """
 
     device: str
@@ -130,7 +131,7 @@ class AllocatorReadings:
 
     @classmethod
     def missing(cls, device: str, why: str) -> Self:
-        """Nothing can be read, and why."""
+        """Readings that are all absent, with the reason."""
         absent = Reading.missing("bytes", why)
         return cls(device=device, in_use=absent, peak=absent, limit=absent)
 
@@ -155,7 +156,7 @@ class StateVariable:
     """One variable of a model's exact state.
 
     Attributes:
-        path: Where it belongs, for people; not unique.
+        path: Path in the model, for people; not unique.
         n_bytes: Its size, bytes.
         variable: The framework's own object.
     """
@@ -172,10 +173,10 @@ class ReleasedTraces:
     Attributes:
         traces: Traces released.
         models: Dead models that they belonged to, distinguished by the variables they capture.
-        disused: Those of the traces whose model was compiled again, or dropped the function: its
-            weights live on.
-        held: Traces that stay and their holders, in words.
-        why: Why nothing could be examined; empty when it could.
+        disused: Number of these traces whose model was compiled again, or dropped the function:
+            the model's weights live on.
+        held: Traces that stay, with their holders, as text.
+        why: Reason why nothing could be examined; empty if it could.
     """
 
     traces: int = 0
@@ -220,11 +221,11 @@ class ReclaimSteps(Protocol):
         ...
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget the model's step functions; names of those that had been made."""
+        """Forget the model's step functions; return the names of those that existed."""
         ...
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make those step functions again; they are traced when they are called."""
+        """Create those step functions again; they are traced when they are called."""
         ...
 
     def release_retained(self) -> ReleasedTraces:
@@ -232,22 +233,25 @@ class ReclaimSteps(Protocol):
         ...
 
     def clear_session(self) -> str:
-        """Clear the framework's session, its settings kept; why it was left out, else empty."""
+        """Clear the framework's session, keep its settings.
+
+        Return why it was not done, else "".
+        """
         ...
 
     def inexact(self, model: KerasModel) -> str:
-        """Why a retrace changes the training's result, in words; empty when it does not."""
+        """Reason why a retrace changes the training's result, as text; empty if it does not."""
         ...
 
 
 @runtime_checkable
 class RecreatesVariables(Protocol):
-    """Optional for reclaim steps: to make a model's variables again, not only assign them."""
+    """Optional for reclaim steps: recreating a model's variables, not only assigning them."""
 
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
-        """Why variables cannot be made again safely here, in words; empty when they can.
+        """Reason why variables cannot be recreated safely here, as text; empty if they can.
 
-        Called when the model's functions have been dropped and garbage was collected.
+        Called after the model's functions have been dropped and garbage was collected.
         """
         ...
 
@@ -257,28 +261,28 @@ class RecreatesVariables(Protocol):
         state: Sequence[StateVariable],
         values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
-        """Let all variables go, then make each again with its value, in the same Keras objects.
+        """Release all variables, then recreate each with its value, in the same Keras objects.
 
-        `values` opens the saved values, one for each variable in order, as numpy arrays; large
-        ones in memory that it is given the maker of, or numpy's.
-        Whatever it raises, and an interrupt too, comes when every variable has its value again.
+        `values` opens the saved values, one per variable in order, as numpy arrays; large ones in
+        memory from the factory that it receives, or else in numpy's own. Exceptions, and
+        interrupts too, are raised only after every variable has its value again.
 
         Returns:
-            True if each variable was seen to have the value that was read, every bit.
+            True if each variable was verified to have the value that was read, every bit.
         """
         ...
 
 
 @runtime_checkable
 class HoldsValues(Protocol):
-    """Optional for reclaim steps: to hold a variable's value where it is, without a copy."""
+    """Optional for reclaim steps: holding a variable's value where it is, without a copy."""
 
     def hold(self, variable: Any) -> Any | None:
         """The value as a numpy array in the variable's own memory, or None if it would be copied.
 
-        Any operation of the framework that writes to the variable while this is held gives it
-        other memory. Memory that a script lent to it (DLPack) can change in place; then the
-        variable has what the script wrote, as without a reload.
+        Any operation of the framework that writes to the variable while its value is held gives
+        the variable other memory. Memory that a script lent to it (DLPack) can change in place;
+        then the variable has the values that the script wrote, as without a reload.
         """
         ...
 
@@ -289,41 +293,41 @@ class HoldsValues(Protocol):
 
 @runtime_checkable
 class VetoesActions(Protocol):
-    """Optional for reclaim steps: that other processes train the same model."""
+    """Optional for reclaim steps: vetoes where other processes train the same model."""
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
-        """Why this process must not "save", "export" or "reload" by itself; else empty."""
+        """Reason why this process must not "save", "export" or "reload" alone; else empty."""
         ...
 
 
 @runtime_checkable
 class HasModelParts(Protocol):
-    """Optional for reclaim steps: the parts of a model, and what trains it beside its own."""
+    """Optional for reclaim steps: parts of a model, and optimizers that train it from outside."""
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """The model and those in it whose step functions can be dropped with its own."""
+        """The model and the models in it whose step functions can be dropped with its own."""
         ...
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """Optimizers that train this model and are no part of its state, in words."""
+        """Optimizers that train this model and are not part of its state, as texts."""
         ...
 
 
 @runtime_checkable
 class ChecksRetracing(Protocol):
-    """Optional for reclaim steps: to check that a step traced again is the same step."""
+    """Optional for reclaim steps: a check that a step traced again is the same step."""
 
     def trace_again(self, model: KerasModel) -> str:
-        """Make and trace step functions beside those that there are; the model keeps the old ones.
+        """Create and trace step functions beside the existing ones; the model keeps the old ones.
 
         Returns:
-            Why dropping the old ones would change the result; empty if it would not, and then
-            `drop_functions` puts the new ones in their place.
+            Reason why dropping the old functions would change the result; empty if it would not,
+            and then `drop_functions` puts the new ones in their place.
         """
         ...
 
     def forget_traced(self) -> None:
-        """Release all that `trace_again` made and that was not used."""
+        """Release functions that `trace_again` created and that were not used."""
         ...
 
 
@@ -333,9 +337,10 @@ class TraceHolder:
 
     Attributes:
         name: Its Python name.
-        traces: How many it holds; of one made again and again, all of that name together.
-        why: The differences of its traces: "300 shapes"; "made 40 times"; empty if unknown.
-        container: The script's variable or attribute that keeps those that were made; may be
+        traces: Number of traces that it holds; for a function created again and again, the sum
+            over all of that name.
+        why: Differences between its traces: "300 shapes"; "made 40 times"; empty if unknown.
+        container: Variable or attribute of the script that keeps the created functions; may be
             empty.
     """
 
@@ -365,7 +370,7 @@ class Framework(Protocol):
         ...
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
+        """Facts about how this model is compiled."""
         ...
 
     def learning_rate(self, model: KerasModel) -> Reading:
@@ -394,10 +399,10 @@ class Framework(Protocol):
 
 
 def computes_behind(framework: Framework) -> bool:
-    """Whether steps are handed to a device, which may compute them after later ones have begun.
+    """True if steps are handed to a device, which may still compute them when later ones begin.
 
-    JAX does so on the CPU too; TensorFlow and PyTorch compute there before the step returns. A
-    device that was not started yet is not known, and may.
+    JAX does so on the CPU too; TensorFlow and PyTorch finish a step on the CPU before it returns.
+    Also True for a device that was not started yet, since it is unknown.
     """
     device = framework.allocator().device
     return framework.info().backend == "jax" or not device.startswith("CPU")
@@ -413,7 +418,7 @@ _MODULES: Final = {
 
 
 def unavailable_text(framework: str, why: str) -> str:
-    """Not available with this version, and why.
+    """Text: not available with this version, and why.
 
     Args:
         framework: "JAX", "Keras", "PyTorch", "TensorFlow" or "tf_keras".
@@ -424,10 +429,10 @@ def unavailable_text(framework: str, why: str) -> str:
 
 
 def missing_name_text(framework: str, name: object) -> str:
-    """Not available since a name is missing.
+    """Text: not available because a name is missing.
 
     Args:
         framework: As for `unavailable_text`.
-        name: The name, or the error that says which.
+        name: The missing name, or the error that names it.
     """
     return unavailable_text(framework, f"it lacks an attribute that kmonitor needs ({name})")

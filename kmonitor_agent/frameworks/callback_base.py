@@ -41,11 +41,11 @@ def with_keras_callback(cls: type[T]) -> type[T]:
 
 
 def add_keras_callback(cls: type[T]) -> type[T]:
-    """A class of ours, or one that the script derived from it, with Keras' Callback as a base.
+    """Return a class of ours, or one derived from it, with Keras' Callback as a base.
 
-    Ours gets the base, so that all are what they seem to be to pickle and to `__init_subclass__`.
-    Where the order of bases of any class of the script's does not allow that, the script's class
-    gets it; else a class of the same name is derived, the same one each time.
+    Our class gets the base, so that pickle and `__init_subclass__` see the classes that they
+    expect. If the order of bases of any of the script's classes does not allow that, the script's
+    class gets the base; else a class of the same name is derived, the same one each time.
 
     Raises:
         ImportError: Neither keras nor tf_keras is installed.
@@ -77,8 +77,9 @@ def overrides_step_end(cls: type) -> bool:
 def leave_timing_check_to_others(callback_list: object) -> None:
     """Have tf_keras time the hooks of a fit's steps only where it would without our callbacks.
 
-    Its list of callbacks does so, and warns "Callback method ... is slow" where steps take less
-    than a few milliseconds, as soon as one of them is of a class that is not tf_keras' own.
+    tf_keras' list of callbacks times them, and warns "Callback method ... is slow" where steps
+    take less than a few milliseconds, as soon as one callback is of a class that is not tf_keras'
+    own.
     """
     attributes = instance_dict(callback_list)
     if not times_hooks(callback_list):
@@ -102,7 +103,7 @@ def _callback_class(environ: Mapping[str, str]) -> type:
 
 
 def _keras_name(environ: Mapping[str, str]) -> str:
-    """The Keras in use: the one asked for, else one that is imported, else one installed."""
+    """Name of the Keras in use: the requested one, else an imported one, else an installed one."""
     names = _NAMES[::-1] if environ.get("TF_USE_LEGACY_KERAS") in {"1", "True", "true"} else _NAMES
     for name in names:
         if name in sys.modules:
@@ -114,14 +115,17 @@ def _keras_name(environ: Mapping[str, str]) -> str:
 
 
 _MARK = "autograph_info__"
-"""Private: what `tf.autograph.experimental.do_not_convert` sets on what it returns. A TensorFlow
-that looks for another mark converts the function, and warns of syntax that it does not know."""
+"""Private: attribute that `tf.autograph.experimental.do_not_convert` sets on its result.
+
+A TensorFlow that looks for another mark converts the function, and warns of syntax that it does
+not know.
+"""
 
 
 def not_converted(function: T) -> T:
-    """Mark a function that a script may call in its `tf.function`: it runs as it is written.
+    """Mark a function that a script may call in its `tf.function`, so that it runs unconverted.
 
-    What it calls runs as it is written too.
+    Functions that it calls run unconverted too.
     """
     marked: Any = function
     setattr(marked, _MARK, {})

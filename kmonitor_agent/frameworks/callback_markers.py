@@ -1,8 +1,8 @@
 """Marks between the callbacks of Keras' list, so that each one's time is known in some steps.
 
-For as long as a step or an epoch's end is timed, the list has a mark before each callback and one
-behind the last: no frame of ours is on the stack while a callback of the script's runs, and none
-is called another way than by Keras. Else the list is as Keras made it.
+While a step or an epoch's end is timed, the list has a mark before each callback and one behind
+the last: no frame of ours is on the stack while a callback of the script runs, and all are called
+by Keras itself. Otherwise the list is as Keras created it.
 """
 
 import threading
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Hook = Literal["step_begin", "step_end", "epoch_begin", "epoch_end"]
 Passed = Callable[[Hook, int], None]
-"""Takes the hook, and how many callbacks were called in it so far."""
+"""Called with the hook and the number of callbacks called in it so far."""
 
 _CHECKPOINTS: Final = frozenset({"ModelCheckpoint", "BackupAndRestore"})
 _OURS: Final = "kmonitor_agent"
@@ -31,7 +31,7 @@ CallbackKind = Literal["ours", "checkpoint", "other"]
 
 
 def callback_kind(callback: object) -> CallbackKind:
-    """Whether a callback is ours, one of Keras' that save checkpoints, or any other."""
+    """Kind of a callback: ours, one of Keras' that save checkpoints, or any other."""
     for base in class_bases(type(callback)):
         if class_package(base) == _OURS:
             return "ours"
@@ -41,7 +41,7 @@ def callback_kind(callback: object) -> CallbackKind:
 
 
 class _Mark:
-    """Called by Keras as the callback that it seems to be."""
+    """Mark in Keras' list, called by Keras like a callback."""
 
     def __init__(self, passed: Passed, fault: Callable[[Exception], None], index: int) -> None:
         super().__init__()
@@ -54,11 +54,9 @@ class _Mark:
         self._supports_tf_logs = True
 
     def on_train_batch_begin(self, batch: Any, logs: Any = None) -> None:
-        """A step begins."""
         self._pass("step_begin")
 
     def on_train_batch_end(self, batch: Any, logs: Any = None) -> None:
-        """A step ended."""
         self._pass("step_end")
 
     def on_epoch_begin(self, epoch: Any, logs: Any = None) -> None:
@@ -83,7 +81,7 @@ class CallbackMarkers:
     """Puts marks into a fit's list of callbacks and takes them out; for the training thread.
 
     Attributes:
-        callbacks: Those that were in the list when it was marked.
+        callbacks: Callbacks that were in the list when it was marked.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class CallbackMarkers:
         Args:
             token: Keras' list of callbacks.
             passed: Called at each mark.
-            fault: Takes what that raised.
+            fault: Called with an exception that `passed` raised.
         """
         self.callbacks: list[object] = []
         self._token = token
@@ -108,13 +106,13 @@ class CallbackMarkers:
 
     @property
     def is_set(self) -> bool:
-        """Whether the list is marked."""
+        """True if the list is marked."""
         return self._original is not None
 
     def set(self) -> bool:
-        """Mark the list; False where there is none that can be marked.
+        """Mark the list; False if there is none that can be marked.
 
-        Keras may be going over the list: that goes on unmarked, over the list as it was.
+        An iteration of Keras that has already begun continues unmarked, over the list as it was.
         """
         token = None if self._token is None else self._token()
         own = instance_dict(token).get("callbacks") if token is not None else None
@@ -137,7 +135,7 @@ class CallbackMarkers:
         return True
 
     def remove(self) -> None:
-        """Take the marks out; what the script did to the list meanwhile stays done."""
+        """Take the marks out; changes that the script made to the list meanwhile stay."""
         original, self._original = self._original, None
         token = None if self._token is None else self._token()
         if original is None or token is None:
@@ -150,7 +148,7 @@ class CallbackMarkers:
         instance_dict(token)["callbacks"] = original
 
     def close(self) -> None:
-        """The fit ended: keep nothing that it had."""
+        """Drop all references to the fit, which has ended."""
         self.remove()
         self.callbacks = []
         self._marks = []

@@ -27,7 +27,7 @@ _ONE_TO_ONE: Final = frozenset(
         *("Options", "AssertCardinality"),
     )
 )
-"""What hands on as many elements as it takes, or none at all."""
+"""Stages that return as many elements as they take, or none at all."""
 
 _BATCHES: Final = frozenset({"_BatchDataset", "_ParallelBatchDataset", "_PaddedBatchDataset"})
 
@@ -37,8 +37,8 @@ class DataCache:
     """A cache of the data in memory that fills as steps take from it.
 
     Attributes:
-        steps: After which it is full.
-        n_bytes: That it holds then; None where shapes vary.
+        steps: Steps after which it is full.
+        n_bytes: Size of the full cache, bytes; None if shapes vary.
     """
 
     steps: int
@@ -46,7 +46,7 @@ class DataCache:
 
 
 def stages_of(dataset: Any) -> Iterator[Any]:
-    """A data set, and those that it takes from, one after the other."""
+    """A data set, then the data sets that it takes elements from, one after the other."""
     for _ in range(_LONGEST_PIPELINE):
         if dataset is None:
             return
@@ -55,10 +55,10 @@ def stages_of(dataset: Any) -> Iterator[Any]:
 
 
 def data_cache(dataset: Any) -> DataCache | None:
-    """The first cache in memory of a pipeline; None without one, or where its end is not known.
+    """First in-memory cache of a pipeline; None without one, or if its end is unknown.
 
     Args:
-        dataset: That `fit` takes an element a step from.
+        dataset: Data set from which `fit` takes one element per step.
     """
     elements_a_step = 1
     for stage in stages_of(dataset):
@@ -83,7 +83,7 @@ def _cache(dataset: Any, elements_a_step: int) -> DataCache | None:
 
 
 def _element_bytes(spec: Any) -> int | None:
-    """Bytes of an element; None where a dimension is open."""
+    """Size of an element, bytes; None if a dimension is open."""
     if is_instance(spec, dict):
         spec = list(dict[Any, Any].values(spec))
     if is_instance(spec, list, tuple):

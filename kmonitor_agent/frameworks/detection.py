@@ -33,7 +33,7 @@ from kmonitor_agent.wire.messages.readings import Reading
 
 
 class UnknownFramework:
-    """A backend whose internals are not read; what any Keras model has in public still is."""
+    """A backend whose internals are not read; public attributes of Keras models still are."""
 
     def __init__(
         self, why: str, *, backend: str = "", versions: dict[str, str] | None = None
@@ -50,7 +50,6 @@ class UnknownFramework:
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
@@ -58,23 +57,18 @@ class UnknownFramework:
         return read_learning_rate(model)
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
-        """Absent."""
         return GraphCount(operations=None, absent=self._why)
 
     def function_count(self) -> Reading:
-        """Absent."""
         return Reading.missing("functions", self._why)
 
     def allocator(self) -> AllocatorReadings:
-        """Absent."""
         return AllocatorReadings.missing("", self._why)
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """None."""
         return None
 
 
@@ -84,9 +78,9 @@ _loaded: dict[str, Framework] = {}
 
 
 def framework_for(model: KerasModel) -> Framework:
-    """The framework of a model; the same object for all models of a kind in this process.
+    """Framework of a model; the same object for all models of a kind in this process.
 
-    It holds what was counted so far, and belongs to the thread that trains.
+    The framework holds counts so far, and belongs to the thread that trains.
     """
     kind = _kind(type(model))
     if kind not in _known:
@@ -95,7 +89,7 @@ def framework_for(model: KerasModel) -> Framework:
 
 
 def loaded_frameworks() -> list[Framework]:
-    """One for each Keras that this process has imported, the same objects each time.
+    """One framework for each Keras that this process has imported, the same objects each time.
 
     They are not those of `framework_for`, which belong to the threads that train: one thread at a
     time may use these.
@@ -113,7 +107,7 @@ def fit_resumer(model: KerasModel) -> FitResumer:
 
 
 def forget_frameworks() -> None:
-    """Forget what was found, so that the next model is probed again (tests hide names)."""
+    """Forget all detected frameworks, so that the next model is probed again (for tests)."""
     _known.clear()
     _loaded.clear()
 

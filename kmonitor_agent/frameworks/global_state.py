@@ -49,7 +49,7 @@ def read_random_states() -> dict[str, Any]:
 
 
 def write_random_states(states: Mapping[str, Any]) -> list[str]:
-    """Put them back; why some could not be, one text for each."""
+    """Restore these states; return one text for each that could not be restored."""
     left: list[str] = []
     for name, write in _WRITERS.items():
         if states.get(name) is None:
@@ -202,7 +202,7 @@ def read_name_counters() -> NameCounters:
 
 
 def write_name_counters(name_counters: NameCounters) -> None:
-    """Count on from there: the script's next layer has the name that it would have had."""
+    """Set this thread's counters: the script's next layer gets the name that it would have had."""
     for counters, known in zip(_counters(), name_counters, strict=False):
         counters.clear()
         counters.update(known)
@@ -210,14 +210,14 @@ def write_name_counters(name_counters: NameCounters) -> None:
 
 @contextmanager
 def preserve_name_counters(*, from_zero: bool = False) -> Generator[None]:
-    """Keep the counters where they are for what is made in the block.
+    """Restore the counters after the block, in which layers are created.
 
     In Keras 3 the counters are this thread's own, so that no other thread notices.
 
     Args:
-        from_zero: True if what is made in the block is named as by a script that begins. A model
-            that is built a second time then mostly has the names of the first, and never one that
-            the script will still give.
+        from_zero: True to name layers in the block as in a script that has just begun. A model
+            that is built a second time then mostly has the names of the first, and never a name
+            that the script will still give.
     """
     before = read_name_counters()
     if from_zero:
@@ -258,7 +258,10 @@ _HIDDEN_HOOKS: Final = ("on_epoch_begin", "on_epoch_end")
 
 
 class GlobalStateSnapshot:
-    """Keeps what a second call of Keras' `fit` would move; on the training thread."""
+    """Snapshot of the state that a second call of Keras' `fit` would change.
+
+    On the training thread.
+    """
 
     def __init__(self, data: object) -> None:
         """Read the states, and hide the epoch hooks of the data.
@@ -278,7 +281,10 @@ class GlobalStateSnapshot:
                 self._hidden.append(name)
 
     def restore(self) -> None:
-        """The first epoch of the part is about to begin: all is as after the epoch before."""
+        """Restore the state after the epoch before.
+
+        The first epoch of the part is about to begin.
+        """
         for name in self._hidden:
             delattr(self._data, name)
         self._hidden = []

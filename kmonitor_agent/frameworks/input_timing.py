@@ -1,11 +1,11 @@
 # pyright: basic
-"""How long steps wait for their input.
+"""Time that steps wait for their input.
 
 On JAX and PyTorch Keras takes each batch from a Python iterator: in steps that are timed it is
-asked through a `map` that notes when. With TensorFlow a batch is taken within the step's
-graph. There the runtime itself keeps how long it was between one element and the request for the
-next, for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): what is
-not between is waiting.
+read through a `map` that notes the times. With TensorFlow a batch is taken within the step's
+graph. There the runtime itself keeps the time between one element and the request for the next,
+for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): the rest of the
+time is waiting.
 """
 
 import sys
@@ -23,7 +23,7 @@ from kmonitor_agent.frameworks.script_values import (
 )
 
 MOST_GAPS: Final = 100
-"""Times between elements that TensorFlow keeps."""
+"""Number of times between elements that TensorFlow keeps."""
 _INNER: Final = "_epoch_iterator"
 _CURRENT: Final = "_current_iterator"
 
@@ -34,9 +34,9 @@ class PythonInput:
     """Data that Keras takes from a Python iterator; for the training thread.
 
     Attributes:
-        waited_s: For data in steps that were timed.
-        source: Where that comes from.
-        absent: Why it cannot be known; empty where it can.
+        waited_s: Time waited for data in steps that were timed, seconds.
+        source: Source of that number.
+        absent: Reason why it is unknown; empty if it is known.
     """
 
     source: str = "Keras' iterator over the data, in timed steps"
@@ -60,14 +60,14 @@ class PythonInput:
             own[_INNER] = self._timed
 
     def end(self) -> None:
-        """Have Keras go on as before."""
+        """Restore Keras' own iterator."""
         own = self._own()
         if self._timed is not None and own.get(_INNER) is self._timed:
             own[_INNER] = self._steps
         self._steps = self._timed = None
 
     def _step(self, step: tuple[int, int, Iterator[Any]]) -> tuple[int, int, Iterator[Any]]:
-        """Keras has a step, and asks for its data next."""
+        """Note the time: Keras has a step, and requests its data next."""
         begin, end, iterator = step
         self._asked_s = perf_counter()
         return begin, end, map(self._taken, iterator)
@@ -86,8 +86,9 @@ class TensorFlowInput:
     """Data that TensorFlow takes within the step; for the training thread.
 
     Attributes:
-        waited_s: For the elements that were read of in this epoch; of few it may be below 0.
-        elements: How many these are.
+        waited_s: Time waited for the elements that were measured in this epoch, seconds; for few
+            elements it may be negative.
+        elements: Number of these elements.
     """
 
     source: str = "tf.data: the time between its elements; the rest is waiting"
@@ -100,23 +101,23 @@ class TensorFlowInput:
         self._from: tuple[int, float] = (0, 0.0)
 
     def begin_epoch(self, elements: int, now_s: float) -> None:
-        """The first step begins, or the first after a trace.
+        """Begin measuring at the first step of an epoch, or the first one after a trace.
 
         Args:
-            elements: Taken so far in the epoch.
+            elements: Number of elements taken so far in the epoch.
         """
         self.waited_s = 0.0
         self.elements = 0
         self._from = elements, now_s
 
     def read(self, elements: int, now_s: float) -> bool:
-        """Add what was waited since the last reading, or begin again where that is too long ago.
+        """Add the time waited since the last reading, or begin again if that is too long ago.
 
         Args:
-            elements: Taken so far in the epoch; the next step begins.
+            elements: Number of elements taken so far in the epoch; the next step begins.
 
         Returns:
-            False if it begins again: it is to be read again within `MOST_GAPS` elements.
+            False if measuring begins again: call `read` again within `MOST_GAPS` elements.
         """
         before, from_s = self._from
         taken = elements - before
@@ -173,10 +174,10 @@ def _why_no_resource(iterator: Any) -> str:
 
 
 def input_timing(epoch_iterator: Any) -> PythonInput | TensorFlowInput | None:
-    """What says how long a fit waits for its data; None where this Keras has nothing known.
+    """Timing of a fit's input; None if it is unknown how to time this Keras.
 
     Args:
-        epoch_iterator: That of the frame of Keras' `fit`.
+        epoch_iterator: `epoch_iterator` in the frame of Keras' `fit`.
     """
     kind = type(epoch_iterator)
     own = instance_dict(epoch_iterator)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Search for what a script keeps: lists, dicts and attributes with what they hold, by their place.
+"""Search for objects that a script keeps: contents of lists, dicts and attributes, by place.
 
 It begins where a script keeps things (variables of its modules and functions, its callbacks and
 models, what the model that is fitted is made of and compiled with, the data of the fit) and where
@@ -7,8 +7,8 @@ libraries keep them for it (pyplot's figures, a notebook's `Out`, the last trace
 root graph), and follows attributes and containers from there. Objects of Keras itself only lead to
 those of the script, and objects of Python's library are containers or nothing. That takes
 1 to 15 ms, where a walk over all objects of the garbage collector takes 60 to 100 ms in a process
-with TensorFlow, and finds arrays too, which the collector does not track. What is kept elsewhere,
-in a cache of another library or by native code, is not found.
+with TensorFlow, and finds arrays too, which the collector does not track. Objects kept elsewhere,
+in a cache of another library or by native code, are not found.
 
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
@@ -65,10 +65,10 @@ from kmonitor_agent.frameworks.script_values import (
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
 MOST_LISTED: Final = 32
-"""Most places in one count."""
+"""Maximum number of places in one count."""
 
 LEAST_BYTES: Final = 2**20
-"""What holds less explains nothing."""
+"""Minimum size of a place to report, bytes; a smaller one explains nothing."""
 
 OUT: Final = "Out"
 LAST_TRACEBACK: Final = "sys.last_traceback"
@@ -76,44 +76,46 @@ PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
 PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, PYPLOT, ROOT_GRAPH})
-"""Places of libraries, whose names say nothing private."""
+"""Places of libraries, whose names are not private."""
 
 _MOST_OBJECTS: Final = 4000
-"""Visited in one walk; the nearest to the script come first."""
+"""Maximum number of objects visited in one walk, those nearest to the script first."""
 
 _NEAR_THE_FIT: Final = 1000
-"""Of them callbacks and model come before the variables of all modules, which may be many."""
+"""Number of these visits for callbacks and model, before the variables of all modules, which may
+be many."""
 
 _MOST_KEYS: Final = 32
 _MOST_ITEMS: Final = 8
-"""Of a dict, and of a list or the like, so many are looked into for more containers."""
+"""Number of values of a dict (`_MOST_KEYS`) and of items of a list or the like that are searched
+for more containers."""
 
 _ALL_MEASURED: Final = 128
-"""Arrays of a container are added up to so many; of more the newest represent all."""
+"""Maximum number of arrays of a container that are added up; of more, the newest represent all."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
-"""Names that a notebook gives to what cells had as their last line."""
+"""Names that a notebook gives to the results of cells."""
 
 _LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
 _FEWEST: Final = 2
 _NEWEST: Final = 9
-"""Items whose trees are measured; several may belong together and share what they hold."""
+"""Number of items whose trees are measured; several may belong together and share contents."""
 
 _MOST_IN_TREES: Final = 1000
 
 
 Place = tuple[str, str]
-"""Where a container is, and its class."""
+"""(Location of a container, name of its class)."""
 
 
 class KeptObjectWalk:
-    """One search; made, used and dropped on the thread that trains.
+    """One search; created, used and dropped on the thread that trains.
 
     Attributes:
-        lengths: How many items each place holds.
-        is_cut_short: It was late, and some of the result is not there.
-        n_visited: Objects that were visited.
+        lengths: Number of items in each place.
+        is_cut_short: True if time ran out, so that part of the result is missing.
+        n_visited: Number of objects that were visited.
     """
 
     def __init__(
@@ -122,13 +124,13 @@ class KeptObjectWalk:
         is_late: Callable[[], bool] = lambda: False,
         least_bytes: float = LEAST_BYTES,
     ) -> None:
-        """Begin with nothing seen.
+        """Prepare a search.
 
         Args:
-            lengths_before: As of the search before: what holds as many is not measured again, and
-                not in the result. None: all is.
-            is_late: Whether it has to end.
-            least_bytes: Of a place that is in the result.
+            lengths_before: `lengths` of the search before: a place with as many items as then is
+                not measured again, and not in the result. None: all places are measured.
+            is_late: Returns True when the search has to end.
+            least_bytes: Minimum size of a place in the result, bytes.
         """
         self._least_bytes = least_bytes
         self.is_cut_short = False
@@ -144,11 +146,11 @@ class KeptObjectWalk:
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
     def search(self, callbacks: Iterable[object], model: object) -> list[KeptObjects]:
-        """What is kept, first what cannot be measured, then most bytes first.
+        """Return the kept objects: those that cannot be measured, then the others, largest first.
 
         Args:
-            callbacks: Of the fit that runs.
-            model: Likewise.
+            callbacks: Callbacks of the running fit.
+            model: Model of the running fit.
         """
         # What libraries keep is named after them, even where a variable of the script has it too.
         for value, place in _library_places():
@@ -340,7 +342,7 @@ _PLAIN: Final = (list, tuple, dict, set, deque)
 
 
 def _like(item: Any) -> ObjectSize | None:
-    """What an item is called; None for a container, of which its content says more."""
+    """Kind of an item, by its class; None for a container, since its contents say more."""
     kind: Any = type(item)
     if is_subclass(kind, _PLAIN):
         return None
@@ -382,7 +384,7 @@ _OF_KERAS: Final = (
 
 
 def _attributes(value: Any) -> list[tuple[Any, Any]]:
-    """An object's own, without what Keras and TensorFlow keep in theirs."""
+    """Attributes of an object, without those of Keras and TensorFlow."""
     fields = list(instance_dict(value).items())
     passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
@@ -394,7 +396,7 @@ _DATA: Final = ("x", "val_x")
 
 
 def _data_of_fits() -> list[Any]:
-    """Data of the calls of Keras that this thread is in, with what one of a library wraps."""
+    """Data of the Keras calls that this thread is in, and data wrapped in objects of libraries."""
     given: list[Any] = []
     with call_stacks() as stacks:
         for frame in stacks.get(get_ident(), ()):
@@ -406,15 +408,15 @@ def _data_of_fits() -> list[Any]:
 
 _ASKS_FOR_LOCALS: Final = frozenset({"locals", "f_locals"})
 _REFERENCES: Final = 4
-"""To a copy of a call's variables that only its frame keeps: with those of this module and of
-`frame_locals`, while it is requested."""
+"""Reference count of a copy of a call's variables that only its frame keeps, with the references
+of this module and of `frame_locals` while reading it."""
 
 
 def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
-    """Variables of a call; none of a module or class, and none that `locals()` may have given.
+    """Variables of a function call; empty for a module or class, and if the code uses `locals()`.
 
-    Up to Python 3.12 they are copied into a dict, the same at each time, which the frame keeps:
-    what the script has of it must not change, and what is in it would live on.
+    Up to Python 3.12 the variables are copied into a dict, always the same one, which the frame
+    keeps: a script that holds it must not see it change, and values in it would live on.
     """
     code = frame.f_code
     if not code.co_flags & inspect.CO_OPTIMIZED or not _ASKS_FOR_LOCALS.isdisjoint(code.co_names):
@@ -427,7 +429,7 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 
 
 def _variables_held(value: Any) -> list[tuple[str, Any]]:
-    """Variables that a function of the script refers to, or that a generator of its has."""
+    """Variables that a function of the script refers to, or that a generator of the script has."""
     if type(value) is FunctionType:
         return [] if is_known_function(value) else closure_of(value)
     frame = generator_frame(value)
@@ -441,7 +443,7 @@ def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _names_of_shell() -> dict[str, Any]:
-    """Variables of a notebook; empty where there is none."""
+    """Variables of a notebook; empty if there is none."""
     shell = running_shell()
     names = None if shell is None else safe_getattr(shell, "user_ns")
     return names if type(names) is dict else {}
@@ -471,7 +473,7 @@ _STANDARD: Final = tuple(
 
 
 class _ModuleNames:
-    """Names of the script's modules; of thousands that are imported, few are."""
+    """Names of the script's modules, a few among thousands of imported ones."""
 
     def __init__(self) -> None:
         self._n_modules = 0

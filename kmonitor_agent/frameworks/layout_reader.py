@@ -3,8 +3,8 @@
 
 `read_layout` needs a model whose layers have their variables, which `check_is_built` checks. It
 follows a functional model's graph without running it; of other models it lists the layers and
-says why there are no calls. The model stays as it is, and code of the script's own runs only where
-other shapes than the model's are asked for, in a process that was started for that.
+says why there are no calls. The model stays as it is, and code of the script runs only for other
+shapes than the model's, in a process that was started for that.
 """
 
 import sys
@@ -74,11 +74,11 @@ def read_layout(
     """Layout of a Keras 3 model; the model itself stays as it is.
 
     Args:
-        model: Built; an optimizer's slots are listed if it has made them.
-        shapes: Shapes of its inputs, with the batch first; None: as the model says.
+        model: A built model; an optimizer's slots are listed if they exist.
+        shapes: Shapes of its inputs, with the batch axis first; None: the model's own.
 
     Raises:
-        WrongShape: It does not take inputs of those shapes.
+        WrongShape: The model does not accept inputs of these shapes.
     """
     reader = _Reader(runs_scripts_code=shapes is not None)
     reader.add_variables(model)
@@ -166,9 +166,9 @@ class _Reader:
     def _walk(
         self, graph: Any, inputs: list[Any], tensor_indices: dict[int, int], above: str
     ) -> list[int]:
-        """Compute every tensor's shape in order; indices of the outputs.
+        """Compute every tensor's shape in order; return indices of the outputs.
 
-        `tensor_indices` has the index of each symbolic tensor that was made, by identity.
+        `tensor_indices` has the index of each symbolic tensor, by identity.
         """
         new_tensors: dict[int, Any] = dict(zip(map(id, _inputs_of(graph)), inputs, strict=True))
         for node in _nodes(graph):
@@ -215,7 +215,7 @@ class _Reader:
         return self._layer_indices[id(layer)]
 
     def _list_layers(self, model: KerasModel) -> None:
-        """Also layers that no call was seen of, so that no variable is without an owner."""
+        """List layers, also those without a known call, so that every variable has an owner."""
         for path, layer in leaves_of(model):
             if class_name(type(layer)) != "InputLayer":
                 self._layer(layer, path)
@@ -278,14 +278,14 @@ def _symbolic(tensor: TensorLayout) -> Any:
 
 
 def _recorded(node: Any) -> list[Any]:
-    """The symbolic outputs of one call as they were when the model was made."""
+    """Symbolic outputs of one call, as recorded when the model was created."""
     import keras
 
     return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
 
 
 def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
-    """The symbolic outputs of one call; as recorded where the inputs are, or without inputs."""
+    """Symbolic outputs of one call; as recorded if the inputs are unchanged, or without inputs."""
     import keras
 
     inputs = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
@@ -316,7 +316,7 @@ def _opens(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
 
 
 def _as_called(operation: Any, args: Any, kwargs: Any, outputs: list[Any]) -> list[Any]:
-    """The same by the call itself: some layers' `compute_output_spec` leaves lengths open.
+    """Symbolic outputs by the call itself: some layers' `compute_output_spec` leaves lengths open.
 
     EinsumDense does so with an `output_shape` that has a None.
     """
@@ -346,7 +346,7 @@ def _have_shapes(tensors: Sequence[Any]) -> bool:
 
 
 def _check_inputs(operation: Any, args: Any) -> None:
-    """Check what a call would: shapes that the layer's weights were made for."""
+    """Check the inputs like a call: shapes that the layer's weights were created for."""
     import keras
 
     specs = keras.tree.flatten(getattr(operation, "input_spec", None))
@@ -413,10 +413,10 @@ def _backend() -> str:
 
 
 class ModelNotBuilt(Exception):
-    """A model that was never called, so that layers of it have no variables yet.
+    """A model that was never called, so that some layers have no variables yet.
 
     Attributes:
-        why: In words, with what to do.
+        why: The reason and the remedy, as text.
     """
 
     def __init__(self, why: str) -> None:
@@ -428,7 +428,7 @@ def check_is_built(model: KerasModel) -> None:
     """Check that a model's layers have their variables; the model stays as it is.
 
     Raises:
-        ModelNotBuilt: They have not, also where `build` marked the model itself as built.
+        ModelNotBuilt: Layers lack variables, even if `build` marked the model itself as built.
     """
     if getattr(model, "built", False) and (_was_passed_through(model) or not _waits(model)):
         return
@@ -439,12 +439,12 @@ def check_is_built(model: KerasModel) -> None:
 
 
 def _was_passed_through(model: Any) -> bool:
-    """True if a layer that still waits is one that nothing uses."""
+    """True if a model was called or has inputs: layers without variables are then unused."""
     return bool(getattr(model, "_called", True) or getattr(model, "inputs", None))
 
 
 def _waits(model: Any) -> bool:
-    """True if a layer has variables to make; those without any need not be built."""
+    """True if a layer has yet to create its variables; layers without variables need no build."""
     within = model._flatten_layers(include_self=False)  # noqa: SLF001 - layers of layers too
     return any(
         not each.built and not getattr(type(each).build, "_is_default", False) for each in within

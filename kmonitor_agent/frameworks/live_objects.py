@@ -30,8 +30,8 @@ FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 def instances_of(kinds: Iterable[type]) -> list[Any]:
     """Living instances of these classes and their subclasses.
 
-    Only of classes that Python code defines; objects are taken by their type, so that a stranger's
-    proxy is not asked for its class.
+    Only for classes that Python code defines; objects are selected by their type, so that a
+    foreign proxy does not compute its `__class__`.
     """
     classes = list({id(each): each for kind in kinds for each in with_subclasses(kind)}.values())
     if not classes:
@@ -92,12 +92,12 @@ _PART: Final = 0.5
 
 
 def container_name(objects: tuple[Any, ...]) -> str:
-    """Name of the variable or attribute whose container refers to at least half of them.
+    """Name of the variable or attribute whose container refers to at least half of the objects.
 
-    Empty where there is none, or nothing names it.
+    Empty if there is none, or if it has no name.
 
     Args:
-        objects: At least two. The caller keeps them in tuples only, which do not count.
+        objects: At least two objects. The caller keeps them in tuples only, which do not count.
     """
     wanted = set(map(id, objects))
     referrers: list[Any] = gc.get_referrers(*objects)
@@ -122,10 +122,10 @@ def _name_of(container: Any) -> str:
 
 
 def closure_values(function: FunctionType, depth: int = 4) -> Iterator[Any]:
-    """Values in a closure and in those of functions in it, items of lists and tuples each.
+    """Values in a closure and in closures of functions in it; lists and tuples item by item.
 
     Args:
-        depth: How many functions deep to follow.
+        depth: Number of nested functions to follow.
     """
     for cell in function.__closure__ or ():
         try:

@@ -1,9 +1,9 @@
 # pyright: basic
-"""Models built a second time from their configurations: copied, read from JSON, built as before.
+"""Models built a second time from their configurations: copied, read from JSON, rebuilt.
 
-A copy has the same structure and is compiled the same way: losses and functions are taken over as
-they are; optimizers and metrics, which have variables, are made from their configurations. Values
-of variables are not copied here.
+A copy has the same structure and is compiled the same way: losses and functions are reused;
+optimizers and metrics, which have variables, are created from their configurations. Values of
+variables are not copied here.
 """
 
 import importlib
@@ -30,10 +30,10 @@ _LAZY: Final = "keras.src.utils.module_utils"
 
 @contextmanager
 def lazy_imports_blocked() -> Iterator[None]:
-    """Within it Keras treats modules that nobody has imported as missing.
+    """Context in which Keras treats modules that are not imported as missing.
 
-    A call of one of their functions imports them as ever. Where Keras holds them in another way,
-    nothing is changed.
+    A call of one of their functions imports them as usual. Nothing changes if Keras holds them in
+    another way.
     """
     asleep = [each for each in _lazy_modules() if _is_asleep(each)]
     for each in asleep:
@@ -58,13 +58,13 @@ def _is_asleep(lazy: Any) -> bool:
 
 
 def keras_package(model: KerasModel) -> str:
-    """The package whose Keras a model is of: keras or tf_keras."""
+    """Name of a model's Keras package: keras or tf_keras."""
     roots = [class_module(cls).partition(".")[0] for cls in class_bases(type(model))]
     return "tf_keras" if "tf_keras" in roots else "keras"
 
 
 def keras_module(model: KerasModel) -> Any:
-    """The Keras that a model is of: keras or tf_keras."""
+    """Keras module of a model: keras or tf_keras."""
     return importlib.import_module(keras_package(model))
 
 
@@ -76,14 +76,14 @@ _RETURNS: Final = (
 )
 
 ModelFactory = Callable[[], KerasModel]
-"""The script's own way to make the model, built and compiled."""
+"""Function of the script that creates the model, built and compiled."""
 
 
 class CannotRebuild(Exception):
-    """A model that cannot be made a second time.
+    """A model that cannot be created a second time.
 
     Attributes:
-        why: The reason and what to write.
+        why: The reason and the remedy.
     """
 
     def __init__(self, why: str) -> None:
@@ -95,7 +95,7 @@ def call_model_factory(script: ModelFactory) -> KerasModel:
     """The model that the script's own function returns.
 
     Raises:
-        CannotRebuild: It failed, or returned no model that is built.
+        CannotRebuild: The function failed, or did not return a built model.
     """
     try:
         model = script()
@@ -116,7 +116,10 @@ def call_model_factory(script: ModelFactory) -> KerasModel:
 
 
 def why_not_copyable(model: KerasModel) -> str:
-    """Why a model's layers cannot be made from their configurations; empty when they can."""
+    """Reason why a model's layers cannot be created from their configurations.
+
+    Empty if they can.
+    """
     if _is_plain(model) or _has_config_of_its_own(model):
         return ""
     return (
@@ -140,7 +143,7 @@ def _has_config_of_its_own(model: KerasModel) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How to make an optimizer or a metric again."""
+    """Class and configuration with which an optimizer or a metric is created again."""
 
     kind: type
     config: dict[str, Any]
@@ -148,7 +151,7 @@ class _Recipe:
 
 @dataclass(frozen=True, slots=True)
 class CompileArguments:
-    """How a model is compiled, holding nothing of its variables.
+    """Arguments of a model's `compile`, without references to its variables.
 
     Attributes:
         arguments: Arguments of `compile`, with recipes in place of optimizers and metrics.
@@ -163,10 +166,10 @@ class CompileArguments:
 
 @lazy_imports_blocked()
 def compile_arguments(model: KerasModel) -> CompileArguments:
-    """How a model is compiled.
+    """Arguments with which a model is compiled.
 
     Raises:
-        CannotRebuild: It is not compiled, or with something that has no configuration.
+        CannotRebuild: The model is not compiled, or an argument has no configuration.
     """
     if getattr(model, "optimizer", None) is None:
         raise CannotRebuild("the model is not compiled; call model.compile(...) first")
@@ -240,10 +243,10 @@ def _thawed(value: Any) -> Any:
 
 @lazy_imports_blocked()
 def copy_model(model: KerasModel, arguments: CompileArguments) -> KerasModel:
-    """A new model of the same layers, built and compiled; its variables have first values.
+    """Create a model of the same layers, built and compiled; its variables have initial values.
 
     Raises:
-        CannotRebuild: The configuration makes no such model.
+        CannotRebuild: No such model can be created from the configuration.
     """
     try:
         new_model = _structure_of(model)
@@ -308,10 +311,10 @@ PARTS = "kmonitor_parts"
 
 
 class CannotBuild(Exception):
-    """A model that cannot be built as it was.
+    """A model that cannot be built as before.
 
     Attributes:
-        why: The reason and what to do.
+        why: The reason and the remedy.
     """
 
     def __init__(self, why: str) -> None:
@@ -347,13 +350,13 @@ def build_with_optimizers(
 
     Args:
         model: The model that the script has just passed to `fit`.
-        config: See `read_build_config`; None or empty if it does not say how.
-        trained: For each optimizer, which of the model's variables it trained.
-        optimizers: Those that the model has now, in the same order.
-        build: Builds one of them for these variables, unless it is built.
+        config: Result of `read_build_config`; may be None or empty.
+        trained: For each optimizer, the indices of the model's variables that it trained.
+        optimizers: Optimizers that the model has now, in the same order.
+        build: Builds an optimizer for these variables, unless it is built already.
 
     Raises:
-        CannotBuild: It is not the same model, or Keras cannot build it from its configuration.
+        CannotBuild: The model differs, or Keras cannot build it from its configuration.
     """
     if not getattr(model, "built", False):
         try:

@@ -50,10 +50,10 @@ from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
 _UNREADABLE: Final = Exception
-"""Raised by what cannot be read: by Keras' properties, when nothing is there, many kinds."""
+"""Exceptions of unreadable values: Keras' properties raise many kinds."""
 
 _FIT_FRAMES: Final = 40
-"""How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
+"""Number of callers that are searched for `fit`: callback, list of callbacks, traceback filter."""
 
 _ITEM_BYTES: Final = {
     "bool": 1,
@@ -70,7 +70,7 @@ _ITEM_BYTES: Final = {
 
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
-    """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
+    """Facts about a model's compilation, and data sizes if its `fit` is among our callers."""
     values = instance_dict(model)
     optimizer = values.get("optimizer")
     jit_compile = values.get("_jit_compile", values.get("jit_compile"))
@@ -219,15 +219,15 @@ def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int
 
 
 def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
-    """The one length that every batch of a fit has wherever the model's inputs name none.
+    """Length of every batch of a fit along axes that the model's inputs leave open.
 
-    Read off arrays and the element types of data sets; nothing is taken of the data.
+    Read from arrays and the element types of data sets; no element is consumed.
 
     Args:
-        fit_locals: Names of its `fit`, of which `x` is read.
+        fit_locals: Local variables of its `fit`, of which `x` is read.
 
     Returns:
-        None where the model leaves nothing open, lengths differ, or the data do not say.
+        None if the model has no open axis, lengths differ, or the data do not tell.
     """
     inputs = _inputs(model)
     data = _first(fit_locals.get("x"))
@@ -246,7 +246,7 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
 
 
 def _inputs(model: Any) -> list[Any]:
-    """A model's symbolic inputs, where it has them."""
+    """Symbolic inputs of a model; empty if it has none."""
     values = instance_dict(model)
     functional = values.get("_functional")  # of a Sequential
     known = model if functional is None else functional
@@ -256,7 +256,7 @@ def _inputs(model: Any) -> list[Any]:
 
 
 def _first(data: Any) -> Any:
-    """Inputs of the model, of data that may have targets and weights too."""
+    """Inputs of the model from data that may also have targets and weights."""
     element = safe_getattr(data, "element_spec", data)
     return element[0] if element is not data and type(element) is tuple else element
 
@@ -347,7 +347,7 @@ def read_description(model: KerasModel) -> ModelDescription:
 
 
 def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
-    """As many as can be read."""
+    """All facts up to the first unreadable one."""
     readable: list[Any] = []
     with contextlib.suppress(_UNREADABLE):
         readable.extend(facts)
@@ -425,7 +425,7 @@ def variables_of(optimizer: Any) -> list[Any]:
 
 
 def variable_bytes(variable: Any) -> int:
-    """Size of one variable, bytes; 0 if its shape is not known."""
+    """Size of one variable, bytes; 0 if its shape is unknown."""
     return _elements([variable]) * _ITEM_BYTES.get(variable_dtype(variable), 4)
 
 

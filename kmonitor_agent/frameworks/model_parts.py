@@ -59,7 +59,7 @@ def name_of(part: object) -> str:
 
 
 def layers_of(model: object) -> list[Any]:
-    """The layers of a model or layer, in Keras' order; those within them are theirs."""
+    """Direct layers of a model or layer, in Keras' order, without nested ones."""
     values = instance_dict(model)
     if "_operations" in values:  # a functional model of Keras 3
         return [each for each in items_of(values["_operations"]) if is_layer(each)]
@@ -98,7 +98,7 @@ def compiled_with(model: object) -> list[Any]:
 
 
 def leaves_of(model: object) -> Iterator[tuple[str, Any]]:
-    """Layers that hold no others as a model does, with their paths; a shared one has several."""
+    """Layers without nested layers, with their paths; a shared layer comes once per path."""
     return _leaves(model, "", {id(model)})
 
 
@@ -119,7 +119,7 @@ def _inner_layers(layer: object) -> list[Any]:
 
 
 def _within(part: object) -> Iterator[Any]:
-    """A layer, or those that a list or dict of tf_keras' tracks."""
+    """A layer itself, or the layers that a list or dict tracked by tf_keras holds."""
     if is_layer(part):
         yield part
     elif is_known_class(type(part)):
@@ -134,21 +134,21 @@ def _is_input(layer: object) -> bool:
 
 
 def strategy_of(model: object) -> Any:
-    """TensorFlow's strategy that a model was made under, else the one in force."""
+    """TensorFlow strategy under which a model was created, else the current one."""
     values = instance_dict(model)
     own = values.get("_distribute_strategy", values.get("_distribution_strategy"))
     return own or sys.modules["tensorflow"].distribute.get_strategy()
 
 
 def weights_of(part: object) -> list[tuple[Any, bool]]:
-    """Weights of a model or layer and of all within, each once, and whether they are trained."""
+    """Weights of a model or layer and all nested ones, each once, with True if it is trained."""
     found: dict[int, tuple[Any, bool]] = {}
     _collect(part, found, set())
     return list(found.values())
 
 
 def variables_within(part: object) -> list[Any]:
-    """Weights and seeds' states of a model or layer and of all within, as Keras lists them."""
+    """Weights and seed states of a model or layer and all nested ones, as Keras lists them."""
     found: dict[int, tuple[Any, bool]] = {}
     _collect(part, found, set(), with_seeds=True)
     return [each for each, _ in found.values()]
@@ -201,7 +201,10 @@ def _collect_metrics(part: object, found: dict[int, Any], seen: set[int]) -> Non
 
 
 def variable_shape(variable: object) -> tuple[int, ...] | None:
-    """Shape of a variable or tensor; None where it is not known, or only the script knows it."""
+    """Shape of a variable or tensor.
+
+    None if it is unknown, or if only the script's code knows it.
+    """
     shape = safe_getattr(variable, "shape")
     if shape is None:
         shape = _held_by_variable(variable, "_shape")
@@ -212,13 +215,13 @@ def variable_shape(variable: object) -> tuple[int, ...] | None:
 
 
 def variable_name(variable: object) -> str:
-    """Name of a variable, empty without."""
+    """Name of a variable; empty if it has none."""
     name = safe_getattr(variable, "name")
     return safe_text(_held_by_variable(variable, "_name") if name is None else name)
 
 
 def variable_path(variable: object) -> str:
-    """Path of a variable in its model; its name where it has none."""
+    """Path of a variable in its model; its name if it has no path."""
     # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
     # value, which all workers sum up together (batch normalization's means), or none. Up to
     # Keras 3.6 it is a plain attribute.
@@ -237,13 +240,19 @@ def variable_dtype(variable: object) -> str:
 
 
 def variable_value(variable: object) -> Any:
-    """What one of Keras' variables keeps its value in; None on JAX while a fit has it."""
+    """Tensor or array in which a Keras variable keeps its value.
+
+    None on JAX while a fit holds it.
+    """
     is_known = is_known_class(type(variable))
     return safe_getattr(variable, "value") if is_known else instance_dict(variable).get("_value")
 
 
 def _held_by_variable(variable: object, name: str) -> Any:
-    """An attribute of Keras' that a class of the script's own hides; else that of the value."""
+    """Keras' own attribute, even if the script's class hides it.
+
+    Else the attribute of the value.
+    """
     values = instance_dict(variable)
     held = values.get(name)
     return safe_getattr(values.get("_value"), name.removeprefix("_")) if held is None else held
@@ -254,7 +263,7 @@ def _is_trainable(variable: object) -> bool:
 
 
 def optimizer_variables(optimizer: object) -> list[Any]:
-    """What an optimizer keeps: its step, its slots, and those of one that it wraps."""
+    """Variables of an optimizer: its step, its slots, and those of an optimizer that it wraps."""
     values = instance_dict(optimizer)
     own = items_of(values.get("_variables")) or items_of(values.get("_weights"))
     inner = wrapped_optimizer(optimizer)
@@ -262,7 +271,7 @@ def optimizer_variables(optimizer: object) -> list[Any]:
 
 
 def wrapped_optimizer(optimizer: object) -> Any:
-    """The optimizer whose loss another one scales; None of others."""
+    """Optimizer whose loss this one scales; None if it scales none."""
     values = instance_dict(optimizer)
     inner = values.get("inner_optimizer")
     return values.get("_optimizer") if inner is None else inner
@@ -271,8 +280,8 @@ def wrapped_optimizer(optimizer: object) -> Any:
 def settings_of(part: object) -> dict[str, ConfigValue]:
     """Plain settings of a layer or optimizer, and whether it has regularizers.
 
-    Named as the parameters of Keras' own classes among its bases. Those of a wrapped layer go in
-    between, under their own names.
+    Keys are the parameters of Keras' own classes among its bases. Settings of a wrapped layer go
+    in between, under their own names.
     """
     values = instance_dict(part)
     settings: dict[str, ConfigValue] = {}
@@ -294,7 +303,7 @@ def settings_of(part: object) -> dict[str, ConfigValue]:
 
 
 def _parameters(kind: type) -> Iterator[str]:
-    """Names of what Keras' own classes among the bases are made with."""
+    """Names of the constructor parameters of Keras' own classes among the bases."""
     for base in reversed(class_bases(kind)):
         make = own_attributes(base).get("__init__") if is_known_class(base) else None
         make = instance_dict(make).get("__wrapped__", make)
@@ -313,7 +322,7 @@ def _function_name(function: Any) -> str:
 
 
 def runs_only_known_code(part: object) -> bool:
-    """True if all that calling a layer could run is Keras' own, its functions included."""
+    """True if calling a layer can run Keras' own code only, its functions included."""
     return _is_known(part, set())
 
 

@@ -22,7 +22,7 @@ from kmonitor_agent.frameworks.model_building import (
 
 _NOT_OF_THE_MODEL = ("metrics", "seed")
 """Groups of the state that a new model need not have yet: Keras resets metrics at each epoch's
-start and makes them at the first step, and the global seed belongs to the process."""
+start and creates them at the first step, and the global seed belongs to the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class VariableShape:
 
     @property
     def is_wanted(self) -> bool:
-        """True if a new model must have it."""
+        """True if a new model must have this variable."""
         return self.group not in _NOT_OF_THE_MODEL
 
     @property
     def is_seed(self) -> bool:
-        """True if it is the process's own, which making a model draws from."""
+        """True for the process's own seed, from which creating a model draws."""
         return self.group == "seed"
 
 
 class ModelRebuilder(Protocol):
-    """How a model of one framework is replaced by a new one; on the training thread only.
+    """Replaces a model of one framework by a new one; on the training thread only.
 
     Attributes:
         destroys: True if `make` ends the old model, so that there is no way back.
@@ -60,14 +60,17 @@ class ModelRebuilder(Protocol):
     destroys: bool
 
     def why_forbidden(self) -> str:
-        """Why this point of the program forbids it; empty when it may be done."""
+        """Reason why a rebuild is forbidden at this point of the program.
+
+        Empty if it is allowed.
+        """
         ...
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
         """Check, as far as is cheap, that `make` will work; changes nothing.
 
         Raises:
-            CannotRebuild: It will not; the message says what to write.
+            CannotRebuild: It will not work; the message says what to write.
         """
         ...
 
@@ -75,7 +78,7 @@ class ModelRebuilder(Protocol):
         """A new model, built and compiled, whose state can be assigned.
 
         Raises:
-            CannotRebuild: It cannot be made.
+            CannotRebuild: The new model cannot be created.
         """
         ...
 
@@ -86,11 +89,10 @@ class EagerRebuilder:
     destroys = False
 
     def why_forbidden(self) -> str:
-        """Nothing forbids it."""
         return ""
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
-        """Read the configurations; nothing is built, which would take the memory twice."""
+        """Read the configurations; building would take twice the memory."""
         if script is not None:
             return
         compile_arguments(model)
@@ -98,7 +100,10 @@ class EagerRebuilder:
             raise CannotRebuild(why)
 
     def make(self, model: KerasModel, script: ModelFactory | None) -> KerasModel:
-        """Build beside the old one; random numbers and names are as if nothing was built."""
+        """Build beside the old model.
+
+        Random numbers and names continue as if nothing was built.
+        """
         states = read_random_states()
         try:
             with preserve_name_counters(from_zero=True):
@@ -129,7 +134,7 @@ def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableSha
     """Check that a new model can take an old one's state.
 
     Raises:
-        CannotRebuild: It has other variables.
+        CannotRebuild: The new model has other variables.
     """
     old_wanted = [each for each in old if each.is_wanted]
     new_wanted = [each for each in new if each.is_wanted]

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Memory that a value of the script's takes: arrays, tensors, tables, and what holds them.
+"""Memory that a value of the script takes: arrays, tensors, tables, and their containers.
 
 No code of the script's runs. Arrays are read by numpy's own descriptors, tensors and tables only
 where their class is the framework's own. Memory that several objects share counts once.
@@ -32,32 +32,33 @@ from kmonitor_agent.frameworks.script_values import (
 )
 
 NUMBER_BYTES: Final = 32
-"""About what a number or None takes with the pointer to it."""
+"""Approximate size of a number or None with the pointer to it, bytes."""
 
 KERAS_MODEL: Final = "keras.Model"
-"""Its size is not known: beside its variables it keeps traces and compiled steps."""
+"""Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
+steps."""
 
 _NODE_BYTES: Final = 100
-"""About what an object takes by itself."""
+"""Approximate size of an object without its contents, bytes."""
 
 _SAMPLE: Final = 16
-"""Items of a container that represent all."""
+"""Number of items of a container that represent all."""
 
 _NODES: Final = 400
-"""Objects that are visited for the size of one."""
+"""Maximum number of objects visited to measure one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSize:
-    """An array, tensor or table, or what is too native to be measured.
+    """An array, tensor or table, or a native object that cannot be measured.
 
     Attributes:
         kind: "numpy.ndarray", "torch.Tensor with graph", "matplotlib.Figure", ...
-        n_bytes: None where it cannot be known.
-        memory: The same for all objects that use the same memory.
-        shape: As text; empty where there is none.
-        dtype: Name of its element type; empty likewise.
-        is_on_device: Whether the memory is that of a GPU.
+        n_bytes: Size, bytes; None if unknown.
+        memory: Key that is the same for all objects that use the same memory.
+        shape: Shape as text; empty if there is none.
+        dtype: Name of its element type; empty if there is none.
+        is_on_device: True if the memory is on a GPU.
     """
 
     kind: str
@@ -187,15 +188,15 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }
-"""By package and name of the class."""
+"""Readers by package and class name."""
 
 _CONTAINERS: Final = (list, dict, deque, set)
 
 
 def length_of(value: Any) -> int | None:
-    """How much a list, dict, deque or set holds, of any subclass; None for anything else.
+    """Number of items of a list, dict, deque or set, of any subclass; None for anything else.
 
-    Python's queues and the like, which keep what they hold in one of these, count as they do.
+    Python's queues and the like, which keep their items in one of these, count like it.
     """
     value = _storage(value)
     base = _container_base(value)
@@ -203,7 +204,7 @@ def length_of(value: Any) -> int | None:
 
 
 def container_name(value: Any) -> str:
-    """Name of a container's class; of those that frameworks put in its place, Python's own."""
+    """Name of a container's class; for a framework's wrapper, the name of Python's own class."""
     kind: Any = type(value)
     is_in_place = class_package(kind) in {"keras", "tensorflow", "tf_keras"}
     return class_name(_container_base(_storage(value)) if is_in_place else kind)
@@ -214,7 +215,7 @@ def _container_base(value: Any) -> Any:
 
 
 def newest_items(value: Any, most: int) -> list[Any]:
-    """The items of a container that came last, at most so many; values of a dict."""
+    """The newest items of a container, at most `most`; for a dict its values."""
     value = _storage(value)
     if is_instance(value, list):
         return list.__getitem__(value, slice(-most, None))
@@ -234,7 +235,7 @@ _STORAGE: Final = {
     "queue": "queue",
     "tensorflow.python.trackable.data_structures": "_storage",
 }
-"""Attributes in which these modules' lists, dicts and queues keep what they hold."""
+"""Attributes in which these modules' lists, dicts and queues keep their items."""
 
 
 def _storage(value: Any) -> Any:
@@ -244,13 +245,13 @@ def _storage(value: Any) -> Any:
 
 @dataclass(slots=True)
 class TreeSize:
-    """What an object and all that it alone holds takes.
+    """Size of an object with everything that it alone holds.
 
     Attributes:
-        n_bytes: Of what could be measured.
-        largest: The largest array, tensor or table within; None without.
-        largest_bytes: Of all within that are like it.
-        native: The first within that cannot be measured; None without.
+        n_bytes: Size of the parts that could be measured, bytes.
+        largest: The largest array, tensor or table within; None if there is none.
+        largest_bytes: Size of `largest`, bytes; after `join`, the sum over the joined objects.
+        native: The first object within that cannot be measured; None if there is none.
     """
 
     n_bytes: float = 0.0
@@ -259,7 +260,7 @@ class TreeSize:
     native: ObjectSize | None = None
 
     def add(self, size: ObjectSize, scale: float) -> None:
-        """An array or the like was found."""
+        """Add an array, tensor, table or native object, scaled."""
         if size.n_bytes is None:
             self.native = self.native or size
             return
@@ -270,7 +271,7 @@ class TreeSize:
             self.largest_bytes = n_bytes
 
     def join(self, other: "TreeSize") -> None:
-        """Another object's is added."""
+        """Add the size of another object."""
         self.n_bytes += other.n_bytes
         self.native = self.native or other.native
         self.largest_bytes += other.largest_bytes
@@ -278,9 +279,9 @@ class TreeSize:
 
 
 class SizeReader:
-    """Adds up what objects hold; what was seen before belongs to somebody else and counts nothing.
+    """Adds up the contents of objects; memory that was seen before counts to another object.
 
-    Owned by one walk: it knows objects by their identities, which hold for its duration only.
+    Owned by one walk: it identifies objects by their `id`, which is valid during the walk only.
     """
 
     def __init__(self) -> None:
@@ -288,13 +289,16 @@ class SizeReader:
         self.n_visited = 0
 
     def is_new(self, size: ObjectSize) -> bool:
-        """True if this memory was not seen before; it is from now on."""
+        """True if this memory was not seen before; marks it as seen."""
         is_new = size.memory not in self.seen
         self.seen.add(size.memory)
         return is_new
 
     def tree(self, value: Any) -> TreeSize:
-        """Size of an object with what it holds; of long containers by their newest items."""
+        """Size of an object with its contents.
+
+        Long containers are estimated from their newest items.
+        """
         total = TreeSize()
         waiting: deque[tuple[Any, float]] = deque([(value, 1.0)])
         nodes = 0
@@ -329,7 +333,7 @@ def _own_bytes(value: Any) -> int:
 
 
 def _held_by(value: Any) -> tuple[Iterable[Any], float]:
-    """What an object holds, or some of it, and how many times that all of it is."""
+    """Contents of an object or a sample of them, and the factor from the sample to all of them."""
     n = tuple.__len__(value) if is_instance(value, tuple) else length_of(value)
     if n is None:
         return _attributes(value), 1.0
@@ -360,7 +364,7 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
 
 
 def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
-    """Variables of the functions around it that it refers to, and defaults of its arguments."""
+    """Variables of enclosing functions that a function refers to, and its argument defaults."""
     code = function.__code__
     defaults = function.__defaults__ or ()
     values: list[tuple[str, Any]] = list((function.__kwdefaults__ or {}).items())
@@ -397,4 +401,7 @@ _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     TracebackType: _traceback_values,
     BaseException: lambda error: (error.__traceback__, error.__context__),
 }
-"""Of what keeps them elsewhere than in a dict; none of modules and classes, which are shared."""
+"""Readers of attributes for classes that keep them elsewhere than in a dict.
+
+None for modules and classes, which are shared.
+"""

@@ -15,13 +15,13 @@ from kmonitor_agent.frameworks.base import KerasModel
 
 @dataclass(frozen=True, slots=True)
 class IteratorStart:
-    """Where the iterator began that serves several epochs of a fit, and what it drew from.
+    """Start of an iterator that serves several epochs of a fit, with its random states.
 
     Attributes:
-        epochs: Epochs that had run before.
-        existed: True if it was made before the random states were read.
-        random: States of the random generators at that epoch's begin.
-        generators: Those of the data's own.
+        epochs: Number of epochs that had run before.
+        existed: True if the iterator was created before the random states were read.
+        random: States of the random generators at the begin of that epoch.
+        generators: States of the data's own random generators.
     """
 
     epochs: int
@@ -31,41 +31,44 @@ class IteratorStart:
 
 
 class FitData(Protocol):
-    """The data of a running `fit`, brought to where an earlier process had left them."""
+    """Data of a running `fit`, advanced to where an earlier process had left them."""
 
     @property
     def epochs(self) -> int:
-        """As the script gave it."""
+        """Argument `epochs` of the script."""
         ...
 
     def has_iterator(self) -> bool | None:
-        """Before an epoch: True if the iterator that serves it and later ones is made already.
+        """Before an epoch: True if the iterator that serves it and later ones exists already.
 
-        None where that makes no difference: it serves one epoch, is in use already, or draws
-        nothing.
+        None if that makes no difference: the iterator serves one epoch, is in use already, or
+            draws nothing.
         """
         ...
 
     def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
-        """Make the iterators of the epochs that ran before.
+        """Create the iterators of the epochs that ran before.
 
         Args:
-            epochs: How many ran.
-            goes_on: True if epochs follow; else only what outlives the fit is moved.
-            start: Where the iterator began that serves the next epoch too; None if none does.
+            epochs: Number of epochs that ran.
+            goes_on: True if epochs follow; else only state that outlives the fit is advanced.
+            start: Start of the iterator that also serves the next epoch; None if there is none.
         """
         ...
 
     def skip_evaluations(self, model: KerasModel, evaluations: int) -> None:
-        """The same for that many validations; Keras goes on with the iterator made here."""
+        """Skip this many validations; Keras continues with the iterator created here."""
         ...
 
     def settle(self) -> None:
-        """Do what follows the last epoch that ran; the random states are put back by now."""
+        """Finish the last epoch that ran; the random states are already restored."""
         ...
 
     def begin_first_epoch(self) -> None:
-        """Skip what earlier epochs took of the iterator; the first epoch begins and has it."""
+        """Skip batches that earlier epochs took from the iterator.
+
+        The first epoch begins with it.
+        """
         ...
 
     def read_generators(self) -> list[Any]:
@@ -73,7 +76,7 @@ class FitData(Protocol):
         ...
 
     def write_generators(self, states: Sequence[Any]) -> None:
-        """Put them back."""
+        """Restore these states."""
         ...
 
 
@@ -81,9 +84,9 @@ class FitResumer(Protocol):
     """Resumes fits of a Keras in another process."""
 
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
-        """Why another process could not take this model's fit up; empty when it could.
+        """Reason why another process could not resume this model's fit; empty if it could.
 
-        To be called while a fit's `on_train_begin` runs.
+        Call it while a fit's `on_train_begin` runs.
         """
         ...
 
@@ -92,7 +95,7 @@ class FitResumer(Protocol):
         ...
 
     def why_not_exact(self, inexact: str) -> str:
-        """Why a fit whose step was traced could not go on the same elsewhere; empty if it could.
+        """Reason why a fit with a traced step would continue differently elsewhere; empty if not.
 
         Args:
             inexact: Result of `ReclaimSteps.inexact`.
@@ -100,7 +103,7 @@ class FitResumer(Protocol):
         ...
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
-        """For each of the model's optimizers, which of the model's variables it trains."""
+        """For each optimizer of the model, the indices of the model's variables that it trains."""
         ...
 
     def build_again(
@@ -110,7 +113,7 @@ class FitResumer(Protocol):
         ...
 
     def make_global_seed(self) -> None:
-        """Make the global seed generator, which the process before had made."""
+        """Create the global seed generator, which the process before had created."""
         ...
 
     def begin_at(self, model: KerasModel, epoch: int | None) -> None:

@@ -1,10 +1,10 @@
 # pyright: basic
-"""Values of the script's, read without running any of its code.
+"""Values of the script, read without running any of its code.
 
-A property, `__getattr__`, `__float__`, `__len__` or `__repr__` of the script's own may print, draw
-a random number, take the next item of an iterator or raise: the training would differ from the
-one without us. So attributes are looked up statically, and only classes of Python and of the
-frameworks are asked to compute, convert or name anything. What cannot be read so is absent.
+A property, `__getattr__`, `__float__`, `__len__` or `__repr__` of the script may print, draw a
+random number, take the next item of an iterator or raise: the training would differ from one
+without kmonitor. So attributes are looked up statically, and only classes of Python and of the
+frameworks compute, convert or name anything. Values that cannot be read in this way are absent.
 """
 
 import functools
@@ -49,14 +49,14 @@ _PACKAGES: Final = sys.stdlib_module_names | {
     "torch",
     "wrapt",
 }
-"""Whose classes may be asked: they neither draw nor count where they are read."""
+"""Packages with trusted classes: reading their attributes neither draws nor counts."""
 
 _MOST_LOOKED_AT: Final = 4096
-"""Items of a mapping; the script's own kind may give them for ever."""
+"""Maximum number of items of a mapping to read; a script's own mapping may be endless."""
 
 _MOST_COUNT: Final = 2**63 - 1
 _LONGEST_NUMBER: Final = 400
-"""Letters of a number that is given as a text."""
+"""Maximum length of a number given as text."""
 
 _BASES_OF: Final[Any] = type.__dict__["__mro__"]
 _MODULE_OF: Final[Any] = type.__dict__["__module__"]
@@ -70,7 +70,7 @@ _MADE_AT_RUNTIME: Final = 1 << 9
 """Py_TPFLAGS_HEAPTYPE; a class without it is part of a compiled module."""
 
 _FORWARDING: Final = frozenset(map(id, weakref.ProxyTypes))
-"""Classes of Python's whose objects ask another object for everything."""
+"""Classes of Python whose objects forward every access to another object."""
 
 _IN_C: Final = (
     *(BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType),
@@ -81,7 +81,7 @@ _PYTHON_FOLDER: Final = Path(str(os.__file__)).parent
 _COMPILED_FOLDER: Final = Path(sys.base_exec_prefix, sys.platlibdir, _PYTHON_FOLDER.name)
 _OWN_FOLDER: Final = Path(__file__).absolute().parents[1]
 _PARTS_OF_GOOGLE: Final = ("google.protobuf", "google._upb")
-"""`google` itself is nobody's: anyone's packages may lie in it."""
+"""`google` itself is a namespace package that anyone's packages may be in."""
 
 _WRAPPERS: Final = ("_TupleWrapper", "_DictWrapper")
 _MOST_REMEMBERED: Final = 10_000
@@ -90,7 +90,7 @@ _known: dict[int, "weakref.ref[type]"] = {}
 
 
 def own_attributes(kind: type) -> Mapping[str, Any]:
-    """What a class itself defines, by name."""
+    """Attributes that a class itself defines, by name."""
     return _NAMES_OF.__get__(kind)
 
 
@@ -100,23 +100,23 @@ def class_bases(kind: type) -> tuple[type, ...]:
 
 
 def class_name(kind: type) -> str:
-    """Name of a class; its metaclass is not asked."""
+    """Name of a class, read without its metaclass."""
     return _NAME_OF.__get__(kind)
 
 
 def class_module(kind: type) -> str:
-    """Module that a class says it is of; empty where that is no text."""
+    """Module that a class claims to be from; empty if that is not a string."""
     module = _MODULE_OF.__get__(kind)
     return module if type(module) is str else ""
 
 
 def class_package(kind: type) -> str:
-    """Python's or the framework's package that defines a class; empty for the script's."""
+    """Package of Python or a framework that defines a class; empty for a class of the script."""
     return class_module(kind).partition(".")[0] if _is_known_base(kind) else ""
 
 
 def is_subclass(kind: type, bases: Iterable[type]) -> bool:
-    """True if a class is one of these or derives from one; what was registered does not count.
+    """True if a class is one of these or derives from one; registered subclasses do not count.
 
     `issubclass` hashes the class where one of the bases is abstract.
     """
@@ -132,17 +132,18 @@ def is_exactly(value: object, *kinds: type) -> bool:
 def is_known_class(kind: type) -> bool:
     """True if a class and all its bases belong to Python or a framework.
 
-    A class says which module it is of, and may err: one that was made by `exec` is of `builtins`,
-    and a script may be named like a module of Python's. So the class must be what that module has
-    under its name, or have no code but that of the package's files.
+    The module that a class claims may be wrong: a class created by `exec` is of `builtins`, and a
+        script may be named like a module of Python. So the module must have this very class under
+        its name, or all code of the class must come from the package's files.
     """
     return all(map(_is_known_base, class_bases(kind)))
 
 
 def is_known_function(function: Any) -> bool:
-    """True for a function or class of Python or a framework, and for what one of these made.
+    """True for a function or class of Python or a framework, and for objects they created.
 
-    A method or partial is known if what it calls and holds is; so is any other object.
+    A method or partial is known if the function it calls and the values it holds are; so is any
+    other object.
     """
     kind: Any = type(function)
     if kind is FunctionType:
@@ -155,7 +156,7 @@ def is_known_function(function: Any) -> bool:
 
 
 def holds_only_known(value: object) -> bool:
-    """True if a value, and all that it holds, is of Python or a framework; functions included."""
+    """True if a value and its contents, functions included, are of Python or a framework."""
     todo: list[Any] = [value]
     seen: dict[int, Any] = {}  # keeps them: an identity must not be given again
     while todo:
@@ -234,7 +235,7 @@ def _is_in_its_module(kind: type) -> bool:
 
 
 def _has_only_package_code(kind: type) -> bool:
-    """True if no function in a class, or object that acts as one, is of another package."""
+    """True if no function or callable object in a class is of another package."""
     module = class_module(kind)
     return all(_is_package_member(each, module) for each in list(_NAMES_OF.__get__(kind).values()))
 
@@ -262,7 +263,7 @@ def _is_known_code(function: Any, module: object) -> bool:
 
 
 def _is_of_package(path: object, module: str) -> bool:
-    """True if a file, as a module or a function's code names it, is one of a module's package."""
+    """True if a file, named by a module or a function's code, belongs to a module's package."""
     return type(path) is str and _is_in_package(path, module.partition(".")[0])
 
 
@@ -277,7 +278,10 @@ def _is_in_package(path: str, package: str) -> bool:
 
 
 def _folders_of(package: str) -> list[Path]:
-    """Folders of an imported package; none of one beside the script, which is the user's."""
+    """Folders of an imported package.
+
+    None for a package beside the script, which is the user's.
+    """
     if package == "kmonitor_agent":
         return [_OWN_FOLDER]
     folders: list[Path] = []
@@ -295,9 +299,9 @@ def _folders_of(package: str) -> list[Path]:
 
 
 def instance_dict(owner: object) -> dict[str, Any]:
-    """Attributes that an object has of its own, by name; empty where there are none.
+    """Attributes in an object's `__dict__`, by name; empty if there are none.
 
-    By the descriptor that Python made for them: a class may have a property of that name.
+    Read by Python's own descriptor, since a class may have a property named `__dict__`.
     """
     kind: Any = type(owner)
     for base in class_bases(kind):
@@ -313,7 +317,7 @@ def instance_dict(owner: object) -> dict[str, Any]:
 
 
 def class_attribute(kind: type, name: str) -> Any:
-    """What a class or one of its bases has under a name, as it was defined; None without."""
+    """Attribute of a class or one of its bases as it was defined; None if there is none."""
     for base in class_bases(kind):
         names = _NAMES_OF.__get__(base)
         if name in names:
@@ -322,17 +326,17 @@ def class_attribute(kind: type, name: str) -> Any:
 
 
 def has_attribute(owner: object, name: str) -> bool:
-    """True if an object or its class has an attribute; one that `__getattr__` makes is none."""
+    """True if an object or its class has an attribute; those from `__getattr__` do not count."""
     return name in instance_dict(owner) or any(
         name in _NAMES_OF.__get__(base) for base in class_bases(type(owner))
     )
 
 
 def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
-    """An attribute, or something else if there is none or only the script's code knows.
+    """An attribute, or `otherwise` if there is none or only the script's code can compute it.
 
-    Of an object whose class is the script's own only what it holds itself, or its class as plain
-    data or a slot. So too of modules and classes, which may be the script's.
+    For an object of the script's own class, only values in its `__dict__`, in slots, or plain data
+    of the class are read. The same holds for modules and classes, which may be the script's.
     """
     kind: Any = type(owner)
     if is_known_class(kind) and not is_subclass(kind, (type, ModuleType)):
@@ -354,12 +358,12 @@ def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
 
 
 def is_instance(value: object, *kinds: type) -> bool:
-    """True if a value's class is one of these or derives from one; `__class__` is not asked."""
+    """True if a value's class is one of these or derives from one; `__class__` is not read."""
     return is_subclass(type(value), kinds)
 
 
 def running_shell() -> Any:
-    """IPython's running shell, or None; a module of the script's of that name is left alone."""
+    """IPython's running shell, or None; a module of the script with that name is ignored."""
     # Not `get_ipython`: IPython 9.18 and later make it on first use.
     module = instance_dict(sys.modules.get("IPython.core.interactiveshell"))
     kind: Any = module.get("InteractiveShell")
@@ -369,9 +373,9 @@ def running_shell() -> Any:
 
 
 def unwrapped(value: Any) -> Any:
-    """The tuple or dict that TensorFlow wrapped, as it does where a layer or optimizer keeps one.
+    """The tuple or dict in a wrapper of TensorFlow, as layers and optimizers keep them.
 
-    Its wrappers derive from neither. Anything else is returned as it is.
+    These wrappers derive from neither tuple nor dict. Anything else is returned unchanged.
     """
     kind: Any = type(value)
     is_wrapper = class_name(kind) in _WRAPPERS and class_package(kind) == "tensorflow"
@@ -379,13 +383,13 @@ def unwrapped(value: Any) -> Any:
 
 
 def items_of(value: object) -> list[Any]:
-    """What a list or tuple holds, of any subclass; empty for anything else."""
+    """Items of a list or tuple, of any subclass; empty for anything else."""
     held = unwrapped(value)
     return contents_of(held) if is_instance(held, list, tuple) else []
 
 
 def each_of(value: object) -> list[Any]:
-    """What a list or tuple holds; anything else is its own only item."""
+    """Items of a list or tuple; for anything else a list of the value alone."""
     held = unwrapped(value)
     return contents_of(held) if is_instance(held, list, tuple) else [held]
 
@@ -394,9 +398,9 @@ _CONTAINERS: Final = (list, tuple, deque, dict, set, frozenset)
 
 
 def contents_of(value: object, most: int = sys.maxsize) -> list[Any]:
-    """What a container of Python's or a subclass of one holds, of a dict its values.
+    """Items of a container of Python or of a subclass; for a dict its values.
 
-    Empty for anything else, and for one that holds more than `most`.
+    Empty for anything else, and for a container with more than `most` items.
     """
     value = unwrapped(value)
     kind: Any = type(value)
@@ -410,9 +414,9 @@ def contents_of(value: object, most: int = sys.maxsize) -> list[Any]:
 
 
 def safe_float(value: Any) -> float | None:
-    """A value as Keras has it in its logs, NaN and infinity included; None for what is no number.
+    """A value of Keras' logs as a number, NaN and infinity included; None if it is not a number.
 
-    An array or tensor is one if it has a single element.
+    An array or tensor counts as a number if it has a single element.
     """
     kind: Any = type(value)
     try:
@@ -435,7 +439,7 @@ def _float_of_known(value: Any) -> float | None:
 
 
 def safe_count(value: Any) -> int | None:
-    """A count that Keras gave; None when it is none, or none that can be sent."""
+    """A count from Keras; None if it is not a count, or not one that can be sent."""
     kind: Any = type(value)
     if not issubclass(kind, int) or kind is bool:
         return None
@@ -444,7 +448,7 @@ def safe_count(value: Any) -> int | None:
 
 
 def safe_text(value: Any) -> str:
-    """A name or text, of Python's own type; empty for what cannot be printed."""
+    """A name or text as `str`; empty if it cannot be printed."""
     kind: Any = type(value)
     try:
         if issubclass(kind, str):
@@ -455,7 +459,7 @@ def safe_text(value: Any) -> str:
 
 
 def safe_bool(value: Any) -> bool:
-    """True if a value counts as true; False if only the script's code knows."""
+    """True if a value counts as true; False if only the script's code could tell."""
     try:
         return bool(value) if is_known_class(type(value)) else False
     except Exception:  # noqa: BLE001 - an array
@@ -463,7 +467,7 @@ def safe_bool(value: Any) -> bool:
 
 
 def safe_get(mapping: Any, name: str) -> Any:
-    """An item of what should be a dict; None where there is none."""
+    """An item of a value that should be a dict; None if there is none."""
     return dict[str, Any].get(mapping, name) if is_instance(mapping, dict) else None
 
 
@@ -474,12 +478,12 @@ def numeric_logs(
     most: int,
     number: Callable[[Any], float | None] = safe_float,
 ) -> dict[str, float]:
-    """The numbers in Keras' logs; of others, of ours and of what cannot be read nothing.
+    """Numbers in Keras' logs, without other values, our own and unreadable ones.
 
     Args:
-        logs: A dict, or whatever a script gave as one.
-        name_of: The name under which a number is reported; empty: it is not.
-        number: Reads a value; None for what is no number.
+        logs: A dict, or whatever a script passed as one.
+        name_of: Name under which a number is reported; empty: it is left out.
+        number: Reads a value; None if it is not a number.
     """
     metrics: dict[str, float] = {}
     if not is_instance(logs, dict):

@@ -34,26 +34,28 @@ from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 THREAD_NAME: Final = "kmonitor-agent"
 
 FLUSH_S: Final = 0.1
-"""What ZeroMQ gets to hand the last messages to the hub."""
+"""Time for ZeroMQ to pass the last messages to the hub, seconds."""
 
 WAIT_LIMIT_S: Final = 60.0
 _AFTER_FAULT_S: Final = 1.0
 
 EXIT_NETWORK_S: Final = 1.5
-"""Most seconds for the hub when a process ends, for all its runs together."""
+"""Maximum time for the hub when a process ends, for all its runs together, seconds."""
 
 JOIN_SLACK_S: Final = 0.4
-"""Beyond that, what a running task or a write may take then: the exit as a whole is bounded by the
-sum of both, below two seconds, also where the disk hangs."""
+"""Additional time for a running task or write at exit, seconds.
+
+The exit as a whole is bounded by the sum of both, below two seconds, even if the disk hangs.
+"""
 
 _REMOTE_SOCKET: Final = SocketIdentity(0, 0, 0)
-"""A hub on the network leaves no file to look for: it is always tried."""
+"""Identity of a hub on the network, which has no socket file: it is always tried."""
 
 HubAddress = Path | DirectAddress
 
 
 class AgentThread:
-    """The runs of a process and the thread that serves them. Any thread may call any method.
+    """Runs of a process and the thread that serves them. Any thread may call any method.
 
     The thread is started with the first run and ends with the last one.
 
@@ -63,11 +65,11 @@ class AgentThread:
     """
 
     def __init__(self, clock: Clock | None = None, timing: Timing | None = None) -> None:
-        """No thread and no descriptor yet.
+        """Prepare; no thread and no descriptor is created yet.
 
         Args:
-            clock: None: the system's.
-            timing: None: the usual ones.
+            clock: Source of time; None: the system's.
+            timing: Intervals; None: the defaults.
         """
         self.clock: Final = SystemClock() if clock is None else clock
         self.timing: Final = Timing() if timing is None else timing
@@ -78,7 +80,7 @@ class AgentThread:
 
     @property
     def wakeup(self) -> AgentWakeup:
-        """Ends the thread's sleep."""
+        """Wakeup that ends the thread's sleep."""
         with self._lock:
             if self._agent_wakeup is None:
                 self._agent_wakeup = AgentWakeup()
@@ -88,7 +90,7 @@ class AgentThread:
         """Serve one more run.
 
         Raises:
-            RuntimeError: No thread can be had; the run is not served.
+            RuntimeError: No thread can be started; the run is not served.
         """
         agent_wakeup = self.wakeup
         with self._lock:
@@ -103,11 +105,14 @@ class AgentThread:
         agent_wakeup.set()
 
     def streams(self) -> list[RunStream]:
-        """The runs that are served now."""
+        """Runs that are served now."""
         return list(self._streams)
 
     def close(self, timeout_s: float = EXIT_NETWORK_S) -> None:
-        """End all runs: everything to the disk, then to a hub that is there. Raises nothing."""
+        """End all runs: write everything to the disk, then send it to a connected hub.
+
+        Never raises.
+        """
         try:
             self.end(self.streams(), timeout_s)
         except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
@@ -118,7 +123,7 @@ class AgentThread:
                 return
 
     def record(self, where: str, exc: Exception) -> None:
-        """A fault of what the runs share is counted with the newest of them."""
+        """Count a fault of a shared part with the newest run."""
         for stream in self._streams[-1:]:
             stream.faults.record(where, exc)
 
@@ -126,7 +131,8 @@ class AgentThread:
         """End these runs, and wait until that is done or time is up.
 
         Args:
-            timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
+            timeout_s: Maximum time for the hub, seconds; almost none is used if no hub was ever
+                seen.
         """
         with self._lock:
             thread = self._thread
@@ -143,12 +149,12 @@ class AgentThread:
             thread.join(max(0.0, until_s - self.clock.monotonic_s()))
 
     def remove(self, stream: RunStream) -> None:
-        """It has ended; called by the thread."""
+        """Remove a run that has ended; called by the thread."""
         with self._lock:
             self._streams.remove(stream)
 
     def is_over(self) -> bool:
-        """Whether the thread has no run left and leaves; the next run starts another one."""
+        """True if the thread has no run left and ends; the next run starts another thread."""
         with self._lock:
             if self._streams:
                 return False
@@ -158,7 +164,7 @@ class AgentThread:
         return True
 
     def forget_in_child(self) -> None:
-        """In a forked child: the thread did not come along, sockets and files are the parent's."""
+        """Forget thread, sockets and files: in a forked child they are the parent's."""
         streams, self._streams = self._streams, []
         # A new lock: the parent's may have been held by a thread that does not exist here.
         self._lock = threading.Lock()
@@ -170,7 +176,7 @@ class AgentThread:
 
 
 class AgentLoop:
-    """What the thread does; everything belongs to it."""
+    """Loop of the agent's thread, which owns everything in it."""
 
     def __init__(self, agent: AgentThread, wakeup: AgentWakeup) -> None:
         self._agent = agent
@@ -187,7 +193,7 @@ class AgentLoop:
         self._is_closed = False
 
     def run(self) -> None:
-        """The thread's main; returns when no run is left."""
+        """Serve runs until none is left; the main function of the thread."""
         while not self._is_closed:
             try:  # noqa: SIM105 - a context manager takes memory
                 self._serve()
@@ -255,7 +261,7 @@ class AgentLoop:
         self._connection_by_stream[stream] = self._connections[address]
 
     def _disconnect(self, streams: list[RunStream]) -> None:
-        """Leave the hubs without a word: the sockets to them are not ours any more."""
+        """Drop the connections to hubs without a message: the sockets are no longer ours."""
         self._connections = {}
         self._connection_by_stream = {}
         for stream in streams:
@@ -282,7 +288,7 @@ class AgentLoop:
         return ConnectionContext(HubDialer(look, connect), self._clock, self._agent.record)
 
     def _prepare(self, now_s: float) -> None:
-        """Make the sockets that are missing, if the process has what they take."""
+        """Create missing sockets, if the process has the resources for them."""
         missing = [place for place in self._connections if not self._transport.has(place)]
         if not missing or now_s < self._prepare_at_s:
             return
@@ -297,7 +303,7 @@ class AgentLoop:
     # --- waiting ---
 
     def _rest(self) -> None:
-        """Wait for what is due, a message or a wake-up; look into the inboxes meanwhile."""
+        """Wait for the next due time, a message or a wake-up; check the queues meanwhile."""
         now_s = self._clock.monotonic_s()
         streams = self._agent.streams()
         wait_s = min([WAIT_LIMIT_S, *(stream.wait_s(now_s) for stream in streams)])
@@ -327,9 +333,9 @@ class AgentLoop:
             stream.event_queue.is_sleeping = False
 
     def _pass_on(self, streams: list[RunStream], now_s: float) -> bool:
-        """Take new events to the disk, and to hubs that are there; False: it takes a turn.
+        """Pass new events to the disk and to connected hubs; False if a full turn is needed.
 
-        Nothing else is due where only they came, and a turn costs as much again.
+        If only events came, nothing else is due, and a turn would double the cost.
         """
         if self._connections and (
             self._transport.is_lost() or self._transport.is_short_of_memory()
@@ -347,7 +353,10 @@ class AgentLoop:
         return all([stream.fall_asleep() for stream in streams])  # noqa: C419 - each of them
 
     def _sleeper(self) -> Callable[[float], bool]:
-        """Sleeps so many seconds at most; its result: whether something ended it before."""
+        """Return a function that sleeps up to the given seconds.
+
+        Its result is True if woken before.
+        """
         if any(connection.hub_channel is not None for connection in self._connections.values()):
             return partial(self._transport.wait, descriptor=self._agent_wakeup.fileno())
         return self._agent_wakeup.sleeper()
@@ -374,7 +383,7 @@ class AgentLoop:
 
 
 AGENT: Final = AgentThread()
-"""Of this process."""
+"""The agent's thread of this process."""
 
 _running: "weakref.WeakSet[AgentThread]" = weakref.WeakSet()
 

@@ -1,12 +1,12 @@
 """One run's side of protocol KM1: hello, batches, acks, rewind, commands. Others own the socket.
 
-A process has one connection to its hub for all its runs. What can go wrong with one run (a newer
-process took it over, the hub refuses it, it is behind) stays with that run: the connection and the
-other runs go on.
+A process has one connection to its hub for all its runs. A problem of one run (a newer process
+took it over, the hub refuses it, it is behind) stays with that run: the connection and the other
+runs continue.
 
 Events are on disk before they are sent, and dropped once the hub has committed them. Training, hub
 and network may therefore die at any moment: the hub's welcome names the last event that it has
-committed, and sending goes on behind it. That may send an event twice, but loses none.
+committed, and sending continues behind it. That may send an event twice, but loses none.
 The hub ignores a sequence number that it has, so delivering twice costs bandwidth and nothing
 else; to deliver exactly once would take a second round trip for each batch.
 
@@ -49,7 +49,8 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 SEND_AT_ONCE: Final = 4
-"""Batches sent in one turn of the agent's loop, so that a backlog does not hold the GIL."""
+"""Maximum number of batches sent in one turn of the agent's loop, so that a backlog does not hold
+the GIL."""
 
 _BYES: Final[dict[str, Literal["finished", "error", "restart", "stop"]]] = {
     "finished": "finished",
@@ -61,7 +62,7 @@ _BYES: Final[dict[str, Literal["finished", "error", "restart", "stop"]]] = {
 
 
 class DeliveryPhase(enum.Enum):
-    """How far a run has come with the hub."""
+    """Stage of a run's session with the hub."""
 
     AWAY = "no connection"
     GREETING = "connecting: no reply to hello yet"
@@ -72,16 +73,16 @@ class DeliveryPhase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryContext:
-    """What a delivery needs of its run.
+    """Parts of a run that its delivery needs.
 
     Attributes:
         run: Run id.
         started: First event of the session.
         outbox: Numbered events.
-        on_command: Takes commands.
+        on_command: Called with each command.
         emit: Emits an event.
-        now_s: The session's `t_s`.
-        faults: Where our own faults go.
+        now_s: Returns the session's `t_s`.
+        faults: Log of our own faults.
     """
 
     run: str
@@ -98,19 +99,19 @@ class HubChannel(Protocol):
 
     @property
     def is_bad(self) -> bool:
-        """Whether the hub sent too much that makes no sense."""
+        """True if the hub sent too many invalid messages."""
         ...
 
     def send(self, message: msgspec.Struct) -> bool:
-        """Queue a message; False when the queue is full, then it was not taken."""
+        """Queue a message; False if the queue is full and the message was not taken."""
         ...
 
     def received(self) -> Iterator[ToAgent]:
-        """What has arrived since the last call."""
+        """Messages that have arrived since the last call."""
         ...
 
     def close(self) -> None:
-        """Leave the hub; what is queued is dropped."""
+        """Leave the hub; queued messages are dropped."""
         ...
 
 
@@ -119,12 +120,12 @@ ToRun = Welcome | Ack | HelloAgain | Nack | Command
 
 
 class RunDelivery:
-    """Delivers one run's outbox, in order, over whichever connection is there; agent's thread.
+    """Delivers one run's outbox, in order, over the current connection; agent's thread.
 
     Attributes:
-        phase: How far it has come.
-        hub_seen: Whether a hub ever welcomed this run.
-        ping_s: How often the hub that welcomed it wants to be pinged.
+        phase: Stage of the session with the hub.
+        hub_seen: True if a hub ever welcomed this run.
+        ping_s: Time between pings that the welcoming hub requested, seconds.
     """
 
     def __init__(self, context: DeliveryContext, clock: Clock, timing: Timing) -> None:
@@ -146,12 +147,12 @@ class RunDelivery:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the hub has everything, or will get nothing more from here."""
+        """True if the hub has everything, or will get nothing more from here."""
         outbox = self._delivery_context.outbox
         return self.phase is DeliveryPhase.SUPERSEDED or outbox.acked >= outbox.last_seq
 
     def connected(self, now_s: float, *, is_other_hub: bool = False) -> None:
-        """There is a connection: say hello next, to a hub that refused this run not too soon."""
+        """Note a new connection: send hello next, after a pause if this hub refused the run."""
         if self.phase is DeliveryPhase.SUPERSEDED:
             return
         if is_other_hub:
@@ -162,12 +163,12 @@ class RunDelivery:
         self._hello_at_s = max(now_s, self._not_before_s)
 
     def disconnected(self) -> None:
-        """The connection is gone."""
+        """Note that the connection is gone."""
         if self.phase is not DeliveryPhase.SUPERSEDED:
             self.phase = DeliveryPhase.AWAY
 
     def due_s(self, now_s: float) -> float:
-        """Monotonic time at which `write` has something to do by itself."""
+        """Monotonic time of the next work of `write`, without external events."""
         if self.phase in (DeliveryPhase.GREETING, DeliveryPhase.REFUSED):
             return self._hello_at_s
         if self.phase is DeliveryPhase.LIVE and self._has_more():
@@ -175,7 +176,7 @@ class RunDelivery:
         return float("inf")
 
     def write(self, channel: HubChannel, now_s: float) -> None:
-        """Say what is due."""
+        """Send the messages that are due."""
         if self.phase is DeliveryPhase.REFUSED and now_s >= self._hello_at_s:
             self.connected(now_s)
         if self.phase is DeliveryPhase.GREETING:
@@ -184,7 +185,7 @@ class RunDelivery:
             self._send_batches(channel, now_s)
 
     def handle(self, message: ToRun, now_s: float) -> None:
-        """Take a message of the hub for this run."""
+        """Process a message of the hub for this run."""
         if isinstance(message, Command):
             self._delivery_context.on_command(message)
         elif isinstance(message, Welcome):
@@ -197,7 +198,7 @@ class RunDelivery:
             self._on_progress(message, now_s)
 
     def refuse(self, error: ErrorMessage, now_s: float) -> None:
-        """The hub cannot serve this run: pause it alone, or end it here."""
+        """Pause or end delivery of this run alone; the hub cannot serve it."""
         if error.code == "superseded":
             self.phase = DeliveryPhase.SUPERSEDED
             self.notify_once(
@@ -211,7 +212,7 @@ class RunDelivery:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
     def send_bye(self, channel: HubChannel, why: str) -> None:
-        """Report to a hub that is there that the run ends here (`why` of its `SessionEnded`)."""
+        """Report to a connected hub that the run ends here (`why` of its `SessionEnded`)."""
         if self.phase is DeliveryPhase.LIVE:
             ending = _BYES.get(why, "finished")
             channel.send(
@@ -219,7 +220,7 @@ class RunDelivery:
             )
 
     def notify_once(self, code: str, text: str) -> None:
-        """Add a notice to the run, the first time that this is to be said."""
+        """Add a notice to the run, once per code."""
         if code not in self._reported:
             self._reported.add(code)
             t_s = self._delivery_context.now_s()
@@ -344,11 +345,11 @@ class RunDelivery:
 
 
 class SendWindow:
-    """How many events may be on their way to the hub; numbers only, no events.
+    """Number of events that may be on their way to the hub; numbers only, no events.
 
     Attributes:
         next_seq: First number not sent yet.
-        acked: Up to where the hub has committed.
+        acked: Newest number that the hub has committed.
     """
 
     def __init__(self) -> None:
@@ -359,14 +360,14 @@ class SendWindow:
         self._careful_until = 0
 
     def rewind(self, acked: int, max_batch: int) -> None:
-        """A hub's welcome: begin again behind `acked`, with batches it can take."""
+        """Begin again behind `acked`, with batches that the hub can take; at a welcome."""
         self.acked = acked
         self.next_seq = acked + 1
         self._max_batch = min(max_batch, MAX_BATCH_EVENTS)
         self._careful_until = self._careful_until if self._careful_until > acked else 0
 
     def allowed(self) -> int:
-        """Most events that the next batch may hold; 0: wait for the hub."""
+        """Maximum number of events in the next batch; 0: wait for the hub."""
         in_flight = self.next_seq - 1 - self.acked
         if self._careful_until:
             # One batch at a time: what the hub says next is then about this one.
@@ -374,18 +375,18 @@ class SendWindow:
         return max(0, min(self._max_batch, MAX_WINDOW_EVENTS - in_flight))
 
     def sent(self, n: int) -> None:
-        """So many more are on their way."""
+        """Note that `n` more events are on their way."""
         self.next_seq += n
 
     def ack(self, acked: int) -> None:
-        """The hub committed up to here."""
+        """Note that the hub committed up to this number."""
         self.acked = acked
         self.next_seq = max(self.next_seq, acked + 1)
         if acked >= self._careful_until:
             self._careful_until = 0
 
     def refused(self, first: int, n: int) -> int | None:
-        """The hub refused a batch: halve it, or name the one event that is left to blame."""
+        """Halve a batch that the hub refused, or return the number of the single event in it."""
         if first + n - 1 <= self.acked or first >= self.next_seq:
             return None
         self._careful_until = max(self._careful_until, first + n - 1)
@@ -395,23 +396,23 @@ class SendWindow:
 
 
 HELD_LIMIT: Final = 16
-"""Commands that may be waiting or running."""
+"""Maximum number of commands waiting or running."""
 
 OnCommand = Callable[[Command], None]
 
 
 class CommandInbox:
-    """Accepts commands of the hub, each once, at most 16 at a time; on the agent's thread only.
+    """Accepts commands of the hub, each once, at most 16 at a time; agent's thread only.
 
-    The ids of those that came are kept in the run's folder, so that no later process of the run
-    carries one out again.
+    Ids of received commands are kept in the run's folder, so that no later process of the run
+    executes one again.
 
     Args:
         session_id: This process's id.
         on_command: Called with each accepted command, when it is received.
         emit: Emits an event.
-        now_s: The session's `t_s`.
-        faults: Where our own faults go.
+        now_s: Returns the session's `t_s`.
+        faults: Log of our own faults.
     """
 
     def __init__(
@@ -445,7 +446,7 @@ class CommandInbox:
             self._hand_over(command)
 
     def note(self, event: Event) -> None:
-        """See an event on its way to the spool: a final state frees the command's place."""
+        """Process an event on its way to the spool: a final state frees the command's slot."""
         if isinstance(event, CommandProgress) and event.state in FINAL_STATES:
             self._held.discard(event.id)
 
@@ -472,13 +473,13 @@ class CommandInbox:
 
 
 COMMANDS_NAME: Final = "commands"
-"""File name in the run's folder: one id a line, oldest first."""
+"""File name in the run's folder: one id per line, oldest first."""
 
 SEEN_LIMIT: Final = 1024
-"""Ids remembered; a hub repeats one for as long as its time to live, 16 can be open at once."""
+"""Number of ids remembered; a hub repeats a command during its time to live, 16 can be open."""
 
 COMMANDS_BYTES: Final = SEEN_LIMIT * 65
-"""Most that the file holds."""
+"""Maximum size of the file, bytes."""
 
 _ID: Final = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
 
@@ -487,7 +488,7 @@ class SeenCommands:
     """A bounded set of ids that survives the process; on the agent's thread only."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Begin with what the folder holds; None remembers in memory only."""
+        """Read the ids that the folder holds; None: remember in memory only."""
         self._ids: dict[str, None] = {}
         self._path: Path | None = None
         if folder is not None:
@@ -511,7 +512,7 @@ class SeenCommands:
         """Remember an id.
 
         Raises:
-            OSError: It is remembered, but only as long as this process lives.
+            OSError: The id could not be written; it is remembered by this process only.
         """
         self._ids[command_id] = None
         self._cut()

@@ -1,4 +1,4 @@
-"""Which hub an agent reports to: this user's own, none, one behind a socket, or one far away."""
+"""Choice of an agent's hub: this user's own, none, one behind a socket, or a remote one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ HUB_VARIABLE = "KMONITOR_HUB"
 
 @dataclass(frozen=True, slots=True)
 class HubChoice:
-    """Where events go.
+    """Destination of events.
 
     Attributes:
-        is_off: No hub at all; events only wait in the spool.
+        is_off: True for no hub; events only wait in the spool.
         path: Socket of a named hub; None: this user's hub on this host.
         direct: Address of a hub that listens on the network; wins over `path`.
     """
@@ -32,7 +32,7 @@ class HubChoice:
     direct: DirectAddress | None = None
 
     def socket(self, folders: Folders) -> Path | DirectAddress | None:
-        """What to connect to, or None for no hub."""
+        """Socket or address to connect to; None for no hub."""
         if self.is_off:
             return None
         if self.direct is not None:
@@ -41,7 +41,7 @@ class HubChoice:
 
 
 def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
-    """The hub that a script or the environment names.
+    """Parse the hub that a script or the environment names.
 
     Args:
         value: `hub=` of the script: None (the variable, else this user's hub), "off", a path, or
@@ -49,7 +49,7 @@ def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
         environ: The environment, for `KMONITOR_HUB`.
 
     Raises:
-        ValueError: It is none of these; the message says what to write instead.
+        ValueError: The value is none of these; the message says what to write instead.
     """
     source = "hub" if value is not None else HUB_VARIABLE
     text = value if value is not None else environ.get(HUB_VARIABLE, "")

@@ -1,7 +1,7 @@
-"""The one connection of a process to a hub: found, kept alive, shared by all runs, left.
+"""Connection of a process to a hub, shared by all runs: finding, keeping alive, leaving.
 
 A hub on this host is found by its socket file, which must be safe to trust (`find_hub_socket`);
-after one was left, `HubSearch` pauses longer each time.
+after leaving a hub, `HubSearch` pauses longer each time.
 """
 
 import os
@@ -21,12 +21,12 @@ from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgen
 
 @dataclass(frozen=True, slots=True)
 class SocketIdentity:
-    """One socket file as it was seen; another one there later compares unequal.
+    """Identity of a socket file; a later file at the same path compares unequal.
 
     Attributes:
-        device: Of its file system.
-        inode: Its number.
-        changed_ns: When its status last changed.
+        device: Device number of its file system.
+        inode: Inode number.
+        changed_ns: Time of its last status change, nanoseconds.
     """
 
     device: int
@@ -35,10 +35,10 @@ class SocketIdentity:
 
 
 def find_hub_socket(path: Path) -> SocketIdentity | None:
-    """The hub's socket if it is there; a few microseconds, so it may be asked each half second.
+    """The hub's socket if it exists; a few microseconds, so twice a second is fine.
 
     Raises:
-        NotPrivate: Somebody else could have put it there.
+        NotPrivate: Another user could have created it.
     """
     try:
         check_private_folder(path.parent)
@@ -55,18 +55,21 @@ def find_hub_socket(path: Path) -> SocketIdentity | None:
 
 
 _OWN: Final = random.Random()  # noqa: S311 - no secret
-"""Our own generator, seeded by the system. Keras takes the seeds of initializers and of Dropout
-from Python's global one: a number drawn there by a thread of ours changes the next model."""
+"""Our own generator, seeded by the system.
+
+Keras draws the seeds of initializers and of Dropout from Python's global generator: a number drawn
+there by our thread would change the next model.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HubDialer:
-    """How a hub is found and connected to.
+    """Functions that find a hub and connect to it.
 
     Attributes:
         find_socket: Finds the hub's socket; raises NotPrivate.
-        connect: Opens a connection to it; None while the process is short of what that takes.
-        jitter: A random number, 0.5..1, that spreads reconnections.
+        connect: Opens a connection to the hub; None while the process lacks the resources.
+        jitter: Returns a random number, 0.5..1, that spreads reconnections.
     """
 
     find_socket: Callable[[], SocketIdentity | None]
@@ -75,17 +78,17 @@ class HubDialer:
 
 
 SHORTEST_PING_S: Final = 0.1
-"""A hub may ask for pings, but not for a flood of them."""
+"""Minimum time between pings that a hub may request, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """What a connection needs of the rest.
+    """Dependencies of a connection.
 
     Attributes:
         hub_dialer: Finds hubs.
         clock: Time.
-        on_fault: Records a fault of ours, with its place.
+        on_fault: Records a fault of ours, with its location.
     """
 
     hub_dialer: HubDialer
@@ -112,22 +115,22 @@ class HubConnection:
 
     @property
     def is_live(self) -> bool:
-        """Whether the hub has welcomed a run over this connection."""
+        """True if the hub has welcomed a run over this connection."""
         return any(each.phase is DeliveryPhase.LIVE for each in self._deliveries.values())
 
     def add(self, delivery: RunDelivery) -> None:
-        """Carry one more run."""
+        """Add a run."""
         self._deliveries[delivery.run] = delivery
         if self.hub_channel is not None:
             delivery.connected(self._connection_context.clock.monotonic_s())
 
     def remove(self, delivery: RunDelivery) -> None:
-        """Carry it no longer."""
+        """Remove a run."""
         if self._deliveries.get(delivery.run) is delivery:
             del self._deliveries[delivery.run]
 
     def step(self) -> None:
-        """Read what came, then do what is due; never blocks."""
+        """Read new messages, then do the due work; never blocks."""
         now_s = self._connection_context.clock.monotonic_s()
         if self.hub_channel is None:
             self._try_connect(now_s)
@@ -137,7 +140,7 @@ class HubConnection:
             self._write(self.hub_channel, now_s)
 
     def wait_s(self) -> float:
-        """Seconds until `step` has something to do by itself."""
+        """Time until the next work of `step` without messages, seconds."""
         now_s = self._connection_context.clock.monotonic_s()
         if not self._is_wanted():
             return float("inf")
@@ -222,7 +225,7 @@ class HubConnection:
         channel.send(Ping(n=self._pings, run=run, monotonic_s=clock.monotonic_s(), wall=wall_s))
 
     def _answered(self) -> list[RunDelivery]:
-        """Runs that the hub welcomed or refused: it is there, and pings keep it so."""
+        """Runs that the hub welcomed or refused; pings keep the connection alive."""
         phases = (DeliveryPhase.LIVE, DeliveryPhase.REFUSED)
         return [each for each in self._deliveries.values() if each.phase in phases]
 
@@ -266,10 +269,10 @@ class HubConnection:
 
 
 class HubSearch:
-    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left.
+    """Searches cheaply for a socket, with longer pauses each time that a hub had to be left.
 
     Attributes:
-        is_other: Whether the hub that was found last is another one than the one before.
+        is_other: True if the last found hub differs from the one before.
     """
 
     def __init__(self, dialer: HubDialer, timing: Timing) -> None:
@@ -282,14 +285,14 @@ class HubSearch:
 
     @property
     def due_s(self) -> float:
-        """Monotonic time of the next look."""
+        """Monotonic time of the next search."""
         return self._search_at_s
 
     def find(self, now_s: float) -> HubChannel | None:
-        """A new connection if a hub's socket is there and it is time to try it.
+        """Return a new connection if a hub's socket exists and a try is due.
 
         Raises:
-            NotPrivate: Somebody else could have put the socket there.
+            NotPrivate: Another user could have created the socket.
         """
         if now_s < self._search_at_s:
             return None
@@ -308,11 +311,11 @@ class HubSearch:
         return channel
 
     def back_off(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
-        """A hub was left: wait, jittered, and twice as long the next time.
+        """Pause after leaving a hub, jittered, and twice as long the next time.
 
         Args:
             now_s: Monotonic time.
-            was_steady: The session had lasted; the pause begins short again.
+            was_steady: True if the session had lasted; pauses begin short again.
         """
         if was_steady:
             self._pause_s = self._timing.backoff_s

@@ -20,27 +20,27 @@ from kmonitor_agent.wire.messages.fields import MAX_AGENT_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ErrorMessage, ToAgent
 
 BAD_FRAMES_LIMIT: Final = 100
-"""After more than these in one session the hub is left."""
+"""Number of bad frames in one session after which the hub is left."""
 
 FRAMES: Final = 2
 READ_LIMIT: Final = 512
 
 
 class HubSocket:
-    """A DEALER that is made once and connects to one hub as often as needed; agent's thread.
+    """A DEALER socket, created once, that connects to one hub as often as needed; agent's thread.
 
-    It is kept while no hub is there: a new socket takes descriptors, and libzmq aborts the process
-    where there are none (`free_resources`).
+    The socket is kept while there is no hub: a new one takes descriptors, and libzmq aborts the
+        process if there are none (`free_resources`).
 
     Attributes:
-        bad_frames: Messages that made no sense since it connected.
-        raw: The socket, for who polls it.
+        bad_frames: Number of invalid messages since it connected.
+        raw: The ZeroMQ socket, for polling.
     """
 
     def __init__(
         self, context: "zmq.Context[zmq.Socket[bytes]]", address: Path | DirectAddress
     ) -> None:
-        """Make the socket; `connect` connects it.
+        """Create the socket; `connect` connects it.
 
         Args:
             address: The hub's socket on this host, or its address on the network.
@@ -60,10 +60,11 @@ class HubSocket:
         """Connect, or connect again.
 
         Args:
-            keys: This device's own; needed for an address.
+            keys: Key pair of this device; needed for an address.
 
         Raises:
-            ValueError: An address, but no keys: nothing would be encrypted, anybody could answer.
+            ValueError: An address, but no keys: nothing would be encrypted, and anyone could
+                answer.
         """
         self.close()
         self.bad_frames = 0
@@ -85,11 +86,11 @@ class HubSocket:
 
     @property
     def is_bad(self) -> bool:
-        """Whether the hub sent too much that makes no sense."""
+        """True if the hub sent too many invalid messages."""
         return self.bad_frames > BAD_FRAMES_LIMIT
 
     def send(self, message: msgspec.Struct) -> bool:
-        """Queue a message; False when the queue is full, then it was not taken."""
+        """Queue a message; False if the queue is full and the message was not taken."""
         try:
             self.raw.send_multipart(pack(message), flags=zmq.NOBLOCK)
         except zmq.Again:
@@ -97,7 +98,7 @@ class HubSocket:
         return True
 
     def received(self) -> Iterator[ToAgent]:
-        """What has arrived, at most a few hundred messages; what makes no sense is counted."""
+        """Messages that have arrived, at most a few hundred; invalid ones are counted."""
         for _ in range(READ_LIMIT):
             frames = self._frames()
             if frames is None or self.is_bad:
@@ -111,7 +112,7 @@ class HubSocket:
                 self.bad_frames += 1
 
     def close(self) -> None:
-        """Leave the hub; what is queued is dropped. The socket stays."""
+        """Leave the hub; queued messages are dropped. The socket stays."""
         endpoint, self._connected = self._connected, ""
         if endpoint:
             with contextlib.suppress(zmq.ZMQError):  # libzmq may have left it by itself

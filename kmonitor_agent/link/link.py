@@ -14,14 +14,14 @@ from kmonitor_agent.wire.messages.events import Event, SessionStarted
 
 
 class Link:
-    """One run's way to disk and hub, over the one agent's thread of the process.
+    """Path of one run's events to disk and hub, through the agent's thread of the process.
 
     Any thread may call any method; none of them raises or prints. In a forked child everything is
     a no-op, and the parent's files and sockets are left alone.
 
     Attributes:
-        emit: Hand an event over; an append, never blocks or raises.
-        is_started: Whether the agent's thread serves it, or did until it ended.
+        emit: Queues an event; a plain append, never blocks or raises.
+        is_started: True if the agent's thread serves the run, or did until it ended.
     """
 
     emit: Callable[[Event], None]
@@ -41,13 +41,13 @@ class Link:
         """Prepare; `start` begins.
 
         Args:
-            session_id: Random id of this process start, the one in `started`.
-            folders: Where spool and socket lie.
+            session_id: Random id of this process start, equal to the one in `started`.
+            folders: Folders of spool and socket.
             started: First event of the session; its `t_s` is now.
             hub: Which hub to report to.
             on_command: Called on the agent's thread with each accepted command.
-            faults: Where our own faults go.
-            agent: Whose thread serves it; tests have their own.
+            faults: Log of our own faults.
+            agent: Agent's thread that serves the run; tests have their own.
 
         Raises:
             ValueError: `session_id` is not the one in `started`.
@@ -77,7 +77,7 @@ class Link:
         self.emit(started)
 
     def start(self) -> None:
-        """Have it served, `started` first; where no thread can be had, it may be called again."""
+        """Begin to serve the run, `started` first; call it again if no thread could be started."""
         if self.is_started or self._stream.is_ending:
             return
         with self._faults.guarded("link.start"):
@@ -87,12 +87,12 @@ class Link:
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
         """Run a task on the agent's thread, at once and then each `interval_s` seconds.
 
-        What it raises is counted; if it costs too much it runs less often (`TaskSchedule`).
+        Exceptions of the task are counted; an expensive task runs less often (`TaskSchedule`).
 
         Args:
-            interval_s: Seconds between two runs; `EACH_LOOK`: as often as events are looked for,
-                for a task of some microseconds, which is not run again once it raised.
-            while_idle: Also while the run is idle.
+            interval_s: Time between two runs, seconds; `EACH_LOOK`: each time that the queue is
+                checked, for a task of some microseconds, which is not run again once it raised.
+            while_idle: True to run it also while the run is idle.
         """
         self._stream.every(interval_s, task, while_idle=while_idle)
         self._agent.wakeup.set()
@@ -102,22 +102,23 @@ class Link:
         return self._clock.monotonic_s() - self._began_s
 
     def set_idle(self, *, is_idle: bool) -> None:
-        """Whether nothing of this run goes on while another run of the process does."""
+        """Set if this run is idle while another run of the process is active."""
         self._stream.is_idle = is_idle
         if not is_idle:
             self._agent.wakeup.set()
 
     def end(self, *, timeout_s: float) -> None:
-        """Everything to the spool, then to a hub that is there; does not wait for it."""
+        """Write everything to the spool, then send it to a connected hub; does not wait."""
         self._event_queue.close()
         self._stream.end(timeout_s)
         self._agent.wakeup.set()
 
     def close(self, *, timeout_s: float = EXIT_NETWORK_S) -> None:
-        """The same, and wait for it; again is harmless.
+        """End the run as `end` does, and wait; calling it again is harmless.
 
         Args:
-            timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
+            timeout_s: Maximum time for the hub, seconds; almost none is used if no hub was ever
+                seen.
         """
         self._event_queue.close()
         if self.is_started:
@@ -125,7 +126,7 @@ class Link:
                 self._agent.end([self._stream], timeout_s)
 
     def status(self) -> "LinkStatus":
-        """How it goes, as of about now."""
+        """State of the link as of about now."""
         outbox = self._stream.outbox
         delivery = self._stream.delivery
         return LinkStatus(
@@ -145,14 +146,14 @@ class LinkStatus:
     """State of a link at one moment; reading it costs nothing and touches no file.
 
     Attributes:
-        hub_seen: Whether a hub ever welcomed this process.
-        connected: Whether one does now.
-        last_seq: Newest number given.
-        acked: Up to where the hub has committed.
-        spooled_bytes: Written to disk by this session and still there.
-        degraded: Why the disk is not used, in words; empty when it is.
-        dropped: Events that found no room in memory.
-        faults: Faults of our own, all parts together.
+        hub_seen: True if a hub ever welcomed this process.
+        connected: True while connected to a hub that welcomed it.
+        last_seq: Newest sequence number assigned.
+        acked: Newest sequence number that the hub has committed.
+        spooled_bytes: Size of this session's events on disk, bytes.
+        degraded: Reason why the disk is not used, as text; empty if it is used.
+        dropped: Number of events that found no room in memory.
+        faults: Number of our own faults, all parts together.
     """
 
     hub_seen: bool

@@ -1,6 +1,6 @@
 """A run's numbered events: appended, read again for sending, dropped when acknowledged.
 
-They lie on the disk (`SpoolWriter`), the newest also in memory, so that sending reads no file.
+Events are on the disk (`SpoolWriter`), the newest also in memory, so that sending reads no file.
 While the disk refuses, they wait in a `MemoryBuffer`, which drops samples first when it is full.
 """
 
@@ -33,32 +33,33 @@ from kmonitor_agent.wire.spool.writer import (
 )
 
 HOT_EVENTS: Final = 4096
-"""Newest events kept in memory besides the disk, so that sending reads no file."""
+"""Number of newest events kept in memory besides the disk, so that sending reads no file."""
 
 HOT_BYTES: Final = 4 * 1024 * 1024
-"""The same in bytes."""
+"""Maximum size of these events, bytes."""
 
 REPLACED_LIMIT: Final = 1024
-"""Refused events whose placeholders are remembered."""
+"""Number of refused events whose placeholders are remembered."""
 
 REFUSALS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""Errors by which the disk itself refuses."""
+"""Errors with which the disk itself refuses."""
 
 UNREAD_LIMIT: Final = 3
-"""After so many failures in a row, what the disk does not give back counts as lost."""
+"""Number of failed reads in a row after which unreadable events count as lost."""
 
 
 class Outbox:
-    """Gives each event its number and keeps it until a hub has it; on the agent's thread only.
+    """Numbers each event and keeps it until a hub has it; on the agent's thread only.
 
-    While the disk refuses, events wait in a `MemoryBuffer`; that begins and ends with a `Notice`.
-    While it is full, the weightiest are also written to what a `DiskReserve` kept back.
+    While the disk refuses, events wait in a `MemoryBuffer`; this begins and ends with a `Notice`.
+    While the disk is full, the most important events are also written to the space of a
+    `DiskReserve`.
 
     Attributes:
-        last_seq: Newest number given, 0 when none.
-        acked: Up to where the hub has committed.
-        degraded: Why the disk is not used, in words without a path; empty when it is.
-        refused: The file or folder for which it is not used, if it is for one.
+        last_seq: Newest sequence number assigned; 0 if none.
+        acked: Newest sequence number that the hub has committed.
+        degraded: Reason why the disk is not used, as text without a path; empty if it is used.
+        refused: File or folder that caused this; None if there is none.
     """
 
     def __init__(
@@ -71,14 +72,14 @@ class Outbox:
         clock: Clock,
         buffer: "MemoryBuffer | None" = None,
     ) -> None:
-        """Begin with nothing; `open` finds what an earlier process of the run left.
+        """Begin empty; `open` finds the events that an earlier process of the run left.
 
         Args:
             writer: The run's spool.
             emit: Emits an event about the spool itself.
-            now_s: The session's `t_s`.
-            faults: Where our own faults go.
-            buffer: What holds events while the disk refuses.
+            now_s: Returns the session's `t_s`.
+            faults: Log of our own faults.
+            buffer: Buffer for events while the disk refuses; None: a new one.
         """
         self.last_seq = 0
         self.acked = 0
@@ -106,7 +107,7 @@ class Outbox:
 
     @property
     def first_seq(self) -> int:
-        """Oldest number that can still be sent; `last_seq + 1` when none."""
+        """Oldest number that can still be sent; `last_seq + 1` if there is none."""
         if self._rested_first_seq is not None:
             return self._rested_first_seq
         spool = self._writer.spool
@@ -118,21 +119,21 @@ class Outbox:
 
     @property
     def folder(self) -> Path | None:
-        """The run's spool folder, or None while it could not be opened."""
+        """The run's spool folder; None while it could not be opened."""
         return None if self._writer.spool is None else self._writer.spool.folder
 
     @property
     def was_removed(self) -> bool:
-        """Whether somebody removed the spool of this process while it wrote there."""
+        """True if the spool of this process was removed while it wrote there."""
         return self._writer.was_removed
 
     @property
     def spooled_bytes(self) -> int:
-        """What this session has on disk, bytes."""
+        """Size of this session's events on disk, bytes."""
         return self._writer.n_bytes
 
     def open(self) -> bool:
-        """Open the spool; False while another process holds it, and then try again.
+        """Open the spool; False while another process holds it: try again later.
 
         Any other failure degrades to memory.
         """
@@ -152,7 +153,7 @@ class Outbox:
         self._degrade(why)
 
     def append(self, events: Sequence[Event]) -> None:
-        """Number and keep events; never raises for what is wrong with one of them."""
+        """Number and keep events; never raises because of an invalid event."""
         records = [SpoolRecord(self.last_seq + n, b"") for n in range(1, len(events) + 1)]
         records = [
             SpoolRecord(r.seq, self._encode(r.seq, e))
@@ -176,7 +177,7 @@ class Outbox:
         self.last_seq = records[-1].seq
 
     def rest(self) -> None:
-        """Hold no descriptor until there is something to write or to read again."""
+        """Close all descriptors until there is something to write or read."""
         spool = self._writer.spool
         if spool is None or self.degraded:
             return
@@ -188,7 +189,7 @@ class Outbox:
         self._writer.rest()
 
     def retry(self) -> None:
-        """Try the disk again with everything that waits in memory."""
+        """Try to write everything that waits in memory to the disk."""
         if not self.degraded:
             return
         try:
@@ -211,8 +212,8 @@ class Outbox:
         """Bodies of `first`, `first + 1`, ...; a `LostEvents` for each that is gone.
 
         Args:
-            limit: Most events.
-            limit_bytes: Most bytes; the first event comes in any case.
+            limit: Maximum number of events.
+            limit_bytes: Maximum size, bytes; the first event is returned in any case.
 
         Raises:
             OSError: The spool cannot be read now.
@@ -228,20 +229,23 @@ class Outbox:
         return bodies
 
     def replace(self, seq: int, why: str) -> None:
-        """Send a `LostEvents` in the place of an event that the hub refused."""
+        """Send a `LostEvents` in place of an event that the hub refused."""
         if len(self._replaced) >= REPLACED_LIMIT:
             self._replaced.pop(next(iter(self._replaced)))
         self._replaced[seq] = encode_lost_event(seq, self._now_s(), why)
 
     def set_acked(self, seq: int) -> None:
-        """What the hub has committed; lower than before when the hub lost some."""
+        """Set the newest number that the hub has committed.
+
+        Lower than before if the hub lost events.
+        """
         self.acked = seq
         self._buffer.forget(seq)
         for held in [held for held in self._hot if held <= seq]:
             self._hot_bytes -= len(self._hot.pop(held))
 
     def save_mark(self) -> None:
-        """Note on disk what was acknowledged; a stale note only means sending again."""
+        """Write the acknowledged number to disk; a stale one only means sending again."""
         spool = self._writer.spool
         if spool is None or self.acked == self._marked or self.degraded:
             return
@@ -258,7 +262,7 @@ class Outbox:
         self._marked = self.acked
 
     def tidy(self) -> None:
-        """Delete what was acknowledged long ago, and keep the spool root within its bound.
+        """Delete events acknowledged long ago, and keep the spool root within its bound.
 
         A refusal of the disk to delete is reported once, until it succeeds.
         """
@@ -278,7 +282,7 @@ class Outbox:
         self._writer.n_bytes = max(0, self._writer.n_bytes - freed)
 
     def report_unwritten(self) -> None:
-        """At the end: say how many events found no room on the disk, if there are any."""
+        """Report at the end the number of events that found no room on the disk, if any."""
         unwritten = len(self._buffer) - len(self._reserve.saved) + self._buffer.dropped
         if self._is_full and unwritten > 0:
             text = (
@@ -288,7 +292,7 @@ class Outbox:
             self.append([Notice(t_s=self._now_s(), level="warning", code="disk_full", text=text)])
 
     def close(self) -> None:
-        """Note the acknowledgement and release the spool."""
+        """Save the acknowledged number and release the spool."""
         try:
             self.save_mark()
         except OSError as exc:
@@ -297,7 +301,7 @@ class Outbox:
         self._writer.close()
 
     def forget_in_child(self) -> None:
-        """In a forked child: leave the parent's files and lock alone."""
+        """Forget the parent's files and lock in a forked child."""
         self._writer.forget_in_child()
 
     def _encode(self, seq: int, event: Event) -> bytes:
@@ -376,7 +380,7 @@ class Outbox:
         return None if event is None else event.body
 
     def _save_weighty(self, records: Sequence[SpoolRecord], events: Sequence[Event]) -> None:
-        """Write what is worth the reserve: a process that is killed takes the buffer with it."""
+        """Write important events into the reserve: a killed process loses its buffer."""
         pairs = zip(records, events, strict=True)
         weighty = [record for record, event in pairs if self._reserve.takes(event)]
         if not self._is_full or not weighty:
@@ -449,22 +453,22 @@ def _least(event: SessionStarted) -> SessionStarted:
 
 
 def drop_rank(event: Event) -> int:
-    """What goes first when there is no room: 0 samples, 1 graph sizes, 2 never."""
+    """Order of dropping when there is no room: 0 samples, 1 graph sizes, 2 never dropped."""
     if isinstance(event, Sample):
         return 0
     return 1 if isinstance(event, GraphSize) else 2
 
 
 BUFFER_BYTES: Final = 16 * 1024 * 1024
-"""Encoded bytes held; half a day of a usual training."""
+"""Maximum size of encoded events, bytes; half a day of a usual training."""
 
 
 class MemoryBuffer:
-    """Bodies by number; when it is full the oldest samples go, then the oldest graph sizes.
+    """Bodies by number; when full, drops the oldest samples, then the oldest graph sizes.
 
     Attributes:
-        n_bytes: Bytes of the bodies held.
-        dropped: Events that were dropped since the start.
+        n_bytes: Size of the bodies held, bytes.
+        dropped: Number of events dropped since the start.
     """
 
     def __init__(self, limit_bytes: int = BUFFER_BYTES) -> None:
@@ -477,7 +481,7 @@ class MemoryBuffer:
         return sum(len(held) for held in self._by_rank)
 
     def add(self, record: SpoolRecord, rank: int) -> None:
-        """Hold one event of a `drop_rank`."""
+        """Add an event with its `drop_rank`."""
         self._by_rank[rank][record.seq] = record.body
         self.n_bytes += len(record.body)
         for held in self._by_rank[:2]:
@@ -486,18 +490,18 @@ class MemoryBuffer:
                 self.dropped += 1
 
     def get(self, seq: int) -> bytes | None:
-        """The body of a number, or None if it is not held."""
+        """Body of a number; None if it is not held."""
         for held in self._by_rank:
             if seq in held:
                 return held[seq]
         return None
 
     def oldest(self) -> int | None:
-        """Lowest number held, or None."""
+        """Lowest number held; None if empty."""
         return min((next(iter(held)) for held in self._by_rank if held), default=None)
 
     def records(self) -> list[SpoolRecord]:
-        """All that is held, by number."""
+        """All held records, by number."""
         return sorted(SpoolRecord(*pair) for held in self._by_rank for pair in held.items())
 
     def forget(self, up_to: int) -> None:

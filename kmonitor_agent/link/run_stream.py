@@ -39,7 +39,8 @@ from kmonitor_agent.wire.spool.format import SessionFacts
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 EVENTS_LIMIT: Final = 262_144
-"""Events held while the agent's thread is stuck (a hung disk); the oldest go first.
+"""Maximum number of events held while the agent's thread is stuck (a hung disk); the oldest are
+dropped first.
 
 Days of epochs: that thread reads the samples itself, so only a loop of emits can ever reach it.
 """
@@ -48,16 +49,17 @@ Days of epochs: that thread reads the samples itself, so only a loop of emits ca
 class EventQueue:
     """Events in the order in which they were emitted; `put` is for any thread.
 
-    To wake a thread costs the emitter 10 us, and up to 5 ms where that thread then takes the GIL
-    first: so the agent's thread looks here by itself at the drain interval, and asks to be woken
-    only after a long silence. `put` is as bare as can be, since it is called after a step that
-    has filled the processor's caches with other things: each name that it looks up shows.
+    Waking a thread costs the emitter 10 us, and up to 5 ms if that thread then takes the GIL
+        first: so the agent's thread checks the queue at the drain interval, and requests a wake-up
+        only after a long silence. `put` is minimal, since it is called after a step that has
+        filled the processor's caches with other data: each name that it looks up costs time.
 
     Attributes:
         agent_wakeup: Polled by the agent's thread.
-        is_closed: Nothing is taken any more: closed, or a forked child.
-        is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
-        dropped: Events that found no room since the start.
+        is_closed: True if no more events are taken: closed, or a forked child.
+        is_sleeping: Set by the agent's thread when it no longer checks the queue; a `put` wakes
+            it.
+        dropped: Number of events that found no room since the start.
     """
 
     __slots__ = ("_events", "agent_wakeup", "dropped", "is_closed", "is_sleeping")
@@ -71,11 +73,11 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing lies here now."""
+        """True if the queue is empty now."""
         return not self._events
 
     def put(self, event: Event) -> None:
-        """Leave an event; neither blocks nor raises."""
+        """Add an event; neither blocks nor raises."""
         if self.is_closed:
             return
         events = self._events
@@ -87,13 +89,13 @@ class EventQueue:
             self.agent_wakeup.set()
 
     def drain(self) -> list[Event]:
-        """Everything that lies here now, in order; for the agent's thread."""
+        """Remove and return all events, in order; for the agent's thread."""
         # As many as there are now: an emitter in a loop must not hold the agent's thread here.
         # One can be gone from a full ring meanwhile only if another takes its place.
         return [self._events.popleft() for _ in range(len(self._events))]
 
     def fall_asleep(self) -> bool:
-        """Ask to be woken by the next `put`; False if something lies here already."""
+        """Request a wake-up by the next `put`; False if there are events already."""
         self.is_sleeping = self.agent_wakeup.fileno() >= 0
         # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
         if self._events:
@@ -101,7 +103,6 @@ class EventQueue:
         return self.is_sleeping
 
     def close(self) -> None:
-        """Take nothing from now on."""
         self.is_closed = True
 
 
@@ -110,22 +111,22 @@ class EventQueue:
 # anybody up.
 
 LOGGER: Final = "kmonitor"
-"""Name of the logger by whose level a script silences us."""
+"""Name of the logger whose level a script can set to silence kmonitor."""
 
 _DESCRIPTOR: Final = 2
 _LONGEST_BYTES: Final = 4096
-"""What a pipe that takes anything takes as a whole (PIPE_BUF of Linux)."""
+"""Maximum length that a pipe takes as a whole if it takes anything (PIPE_BUF of Linux)."""
 
 
 class LineLost(OSError):
-    """A line that standard error did not take."""
+    """Standard error did not take a line."""
 
 
 def write_line(text: str) -> None:
     """Write `kmonitor: ` and a text to standard error, unless the script silenced our logger.
 
     Raises:
-        LineLost: It takes nothing now.
+        LineLost: Standard error takes nothing now.
     """
     if not logging.getLogger(LOGGER).isEnabledFor(logging.WARNING):
         return
@@ -159,32 +160,33 @@ def _check_takes(data: bytes) -> None:
 
 
 AFTER_FAULT_S: Final = 1.0
-"""Pause of a run after a fault of our own, so that a lasting one does not spin."""
+"""Pause of a run after a fault of our own, seconds, so that a lasting fault does not spin."""
 
 HUB_AWAITED_S: Final = 5.0
-"""A run that the disk refuses is not called lost before a hub had so long to be found."""
+"""Time to find a hub, seconds, before a run that the disk refuses is reported as lost."""
 
 WRITTEN_AT_ONCE: Final = 512
-"""Most events in one write, which goes into one segment: far below `SEGMENT_LIMIT_BYTES`."""
+"""Maximum number of events in one write, which goes into one segment: far below
+`SEGMENT_LIMIT_BYTES`."""
 
 EACH_LOOK: Final = 0.0
-"""Interval of a task of some microseconds that runs without a turn of the thread's other work,
-each time that events are looked for (`Timing.drain_s`)."""
+"""Interval of a task of some microseconds that runs each time the queue is checked
+(`Timing.drain_s`), without a turn of the thread's other work."""
 
 IDLE_POLL_S: Final = 1.0
-"""How often the tasks of an idle run are run."""
+"""Time between runs of an idle run's tasks, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamContext:
-    """What a stream is for.
+    """Identity and folders of the run that a stream serves.
 
     Attributes:
         run: Run id.
         started: First event of the session.
-        folders: Where spool and launcher record lie.
+        folders: Folders of spool and launcher record.
         socket: The hub's socket, or its address on the network; None: no hub.
-        now_s: The session's `t_s`.
+        now_s: Returns the session's `t_s`.
     """
 
     run: str
@@ -201,17 +203,17 @@ class _Phase(enum.Enum):
 
 
 class RunStream:
-    """Everything belongs to the agent's thread but `end`, `is_idle` and what is a plain read.
+    """One run on the agent's thread. The thread owns all but `end`, `is_idle` and plain reads.
 
     Attributes:
-        stream_context: What it is for.
-        faults: Where our own faults go.
-        event_queue: Where other threads leave events.
+        stream_context: Identity and folders of the run.
+        faults: Log of our own faults.
+        event_queue: Queue in which other threads put events.
         outbox: Numbered events.
         delivery: The run's side of the protocol.
         schedule: The session's tasks.
-        is_idle: No fit runs and another run of the process goes on: only tasks that are meant for
-            it run, and no descriptor is held.
+        is_idle: True if no fit runs and another run of the process is active: only tasks with
+            `while_idle` run, and no descriptor is held.
         ended: Set when everything is released.
     """
 
@@ -268,10 +270,10 @@ class RunStream:
     # --- for other threads ---
 
     def end(self, timeout_s: float) -> float:
-        """Have it finish, with so much time for the network; a later call can only hasten it.
+        """Request the end, with a maximum time for the network; a later call can only shorten it.
 
         Returns:
-            Monotonic time until which it has, in seconds.
+            Monotonic time of the deadline, seconds.
         """
         end_s = self._clock.monotonic_s() + timeout_s
         self._end_s = end_s if self._end_s is None else min(end_s, self._end_s)
@@ -279,11 +281,11 @@ class RunStream:
 
     @property
     def is_ending(self) -> bool:
-        """Whether `end` was called."""
+        """True if `end` was called."""
         return self._end_s is not None
 
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
-        """Run a task each `interval_s` seconds; `EACH_LOOK`: each time events are looked for."""
+        """Run a task each `interval_s` seconds; `EACH_LOOK`: each time the queue is checked."""
         if interval_s == EACH_LOOK:
             self._looks += (task,)
             return
@@ -292,18 +294,18 @@ class RunStream:
     # --- the agent's thread ---
 
     def turn(self, now_s: float, *, is_free: bool) -> bool:
-        """Tasks, and events to the spool; whether there were any.
+        """Run due tasks and write events to the spool; True if there were any events.
 
         Args:
             now_s: Monotonic time.
-            is_free: No earlier stream of this process still holds the run's spool.
+            is_free: True if no earlier stream of this process still holds the run's spool.
         """
         return self._guarded("link.turn", now_s, lambda: self._turn(now_s, is_free=is_free))
 
     def look(self) -> bool:
-        """Run what is due at each look; whether there are events for the spool.
+        """Run the `EACH_LOOK` tasks; True if there are events for the spool.
 
-        A task that raises is not run again: a fault that lasts would be counted at each look.
+        A task that raises is not run again: a lasting fault would be counted each time.
         """
         if not self.is_idle and self._phase is _Phase.OPEN:
             for task in self._looks:
@@ -315,18 +317,24 @@ class RunStream:
         return not self.event_queue.is_empty
 
     def pass_on(self, now_s: float) -> bool:
-        """Events to the spool, without the tasks of a turn; False if they have to wait for one."""
+        """Write events to the spool, without the tasks of a turn.
+
+        False if they must wait for a turn.
+        """
         if self._phase is not _Phase.OPEN or self.is_idle or self.is_ending:
             return False
         return self._guarded("link.turn", now_s, self._drain)
 
     def fall_asleep(self) -> bool:
-        """Ask to be woken by the next event; False if there is one, or more to look for."""
+        """Request a wake-up by the next event.
+
+        False if there is one already, or `EACH_LOOK` tasks.
+        """
         has_looks = bool(self._looks) and not self.is_idle
         return not has_looks and self.event_queue.fall_asleep()
 
     def run_upkeep(self, now_s: float) -> None:
-        """After the network's turn: retention, and the fault log."""
+        """Run retention and write the fault log; after the network's turn."""
 
         def work() -> bool:
             if self._phase is _Phase.OPEN:
@@ -339,7 +347,7 @@ class RunStream:
         self._guarded("link.turn", now_s, work)
 
     def wait_s(self, now_s: float) -> float:
-        """Seconds until it has something to do by itself."""
+        """Time until the next work without new events, seconds."""
         if self._phase is _Phase.OPENING:
             return self._timing.lock_s / 30
         due_s = min(self._upkeep.wait_s(now_s), self._idle_tasks.wait_s(now_s))
@@ -349,7 +357,7 @@ class RunStream:
         return max(due_s, self._not_before_s - now_s)
 
     def may_leave(self, now_s: float, *, is_connected: bool) -> bool:
-        """Whether an ending run has nothing more to do, or no more time."""
+        """True if an ending run has nothing more to do, or no more time."""
         if self._end_s is None:
             return False
         is_waiting = self.delivery.hub_seen and is_connected and not self.delivery.is_complete
@@ -357,7 +365,7 @@ class RunStream:
         return (is_drained and not is_waiting) or now_s >= self._end_s
 
     def leave(self) -> None:
-        """The last words, then release everything; never raises."""
+        """Send the last messages, then release everything; never raises."""
         with contextlib.ExitStack() as last:
             last.callback(self.ended.set)
             last.callback(self.faults.write_out)
@@ -374,11 +382,11 @@ class RunStream:
 
     @property
     def ended_why(self) -> str:
-        """How the session ended, as its `SessionEnded` says."""
+        """`why` of the session's `SessionEnded`."""
         return self._ended_why
 
     def forget_in_child(self) -> None:
-        """In a forked child: leave the parent's files alone."""
+        """Forget the parent's files in a forked child."""
         self.event_queue.close()
         self.outbox.forget_in_child()
 
@@ -489,7 +497,7 @@ class RunStream:
         return Notice(t_s=self.stream_context.now_s(), level="warning", code=code, text=text)
 
     def report_shortage(self, shortage: str) -> None:
-        """Note that the process is too short of something to look for a hub."""
+        """Report that the process lacks a resource that searching for a hub needs."""
         text = (
             f"kmonitor cannot connect to its hub: {shortage} in this process. Events are"
             " kept on disk; kmonitor retries every few seconds."
@@ -509,11 +517,11 @@ def _facts(context: StreamContext) -> SessionFacts:
 
 
 class TrainingNotices:
-    """Lines of ours in the script's own output, each once for the run; agent's thread.
+    """Our lines in the script's own output, each once per run; agent's thread.
 
     Args:
-        folder: Where the run is recorded.
-        private: Leave the folder's name out.
+        folder: Folder in which the run is recorded.
+        private: True to leave the folder's name out.
         faults: Counts lines that standard error did not take.
     """
 
@@ -524,7 +532,7 @@ class TrainingNotices:
         self._written: set[str] = set()
 
     def unrecorded(self, why: str) -> None:
-        """The run is recorded nowhere; `why` is the disk's error."""
+        """Warn that the run is not recorded anywhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
             f"this run is not being recorded: {self._folder_text} cannot be written to "
@@ -533,7 +541,7 @@ class TrainingNotices:
         )
 
     def homeless(self, what: str) -> None:
-        """Files lie in a temporary folder, since this user has no home."""
+        """Warn that files are in a temporary folder, since this user has no home."""
         self._write("homeless", NO_HOME if self._is_private else what)
 
     def _write(self, kind: str, text: str) -> None:

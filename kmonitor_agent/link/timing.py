@@ -11,33 +11,32 @@ class Timing:
     """Intervals in seconds.
 
     Attributes:
-        drain_s: How long an event waits for the spool at most, and what a kill may cost. The
-            thread looks by itself so often, which leaves the emitter a mere append and costs
-            0.06% of a core; each 50 ms it cost twice as much.
-        still_s: After so long without an event it looks no more and is woken by the next one,
-            so that a program that does nothing is left in peace.
-        hello_s: Between two hellos until the hub's welcome.
-        ping_s: Longest time between two pings; a hub may ask for shorter.
-        dead_s: A hub that was silent for so long is left.
-        stall_s: Events unacknowledged for so long, from a hub that is alive: say hello again.
-        search_s: Between two looks for a hub's socket that is not there.
+        drain_s: Maximum time that an event waits for the spool, and that a kill may lose. The
+            thread polls at this interval, which leaves the emitter a mere append and costs 0.06%
+            of a core; at 50 ms the cost was twice as high.
+        still_s: Time without an event after which the thread stops polling and is woken by the
+            next event, so that an idle program is left in peace.
+        hello_s: Time between two hellos until the hub's welcome.
+        ping_s: Longest time between two pings; a hub may request shorter ones.
+        dead_s: Silence of a hub after which it is left.
+        stall_s: Time without acknowledgement from a live hub after which hello is sent again.
+        search_s: Time between two searches for a hub's socket.
         backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
             after a network is repaired, a run is seen again. With 30 s a cut of 40 s was followed
-            by 20 s without news. A try each second or so (a connection that nobody answers is
-            held for `dead_s`, so 19 a minute) costs 0.05% of a core, with a dead hub's socket or
-            over the network; 30 s would save two thirds of that. Fifty agents make 16 tries a
-            second of a few packets; the jitter spreads them, and a hub that is alive but has too
-            much to do asks for a longer pause itself (`refused_s`). Without a socket of a hub
-            nothing is tried at all.
+            by 20 s without data. A try about each second (an unanswered connection is held for
+            `dead_s`, so 19 per minute) costs 0.05% of a core, with a dead hub's socket or over the
+            network; 30 s would save two thirds of that. Fifty agents make 16 tries per second of a
+            few packets; the jitter spreads them, and an overloaded hub requests a longer pause
+            itself (`refused_s`). Without a socket of a hub nothing is tried at all.
         refused_s: Pause after a hub that cannot serve this run, and the longest that one may ask
             for.
-        steady_s: A session that lasted so long resets the pause.
-        retry_s: Between two tries to write to a disk that refused.
-        mark_s: Between two notes of what was acknowledged.
-        tidy_s: Between two rounds of retention.
-        lock_s: How long a spool's lock is waited for at the start; a hub that ships what the
-            run's last process left holds it for a moment.
+        steady_s: Length of a session that resets the pause.
+        retry_s: Time between two tries to write to a disk that refused.
+        mark_s: Time between two writes of the acknowledged number.
+        tidy_s: Time between two rounds of retention.
+        lock_s: Maximum wait for a spool's lock at the start; a hub that ships the events of the
+            run's last process holds it for a moment.
     """
 
     drain_s: float = 0.1
@@ -58,21 +57,21 @@ class Timing:
 
 
 COST_FRACTION: Final = 0.005
-"""Most of a core that one task may take."""
+"""Maximum part of a core that one task may take."""
 
 LONGEST_INTERVAL_S: Final = 60.0
-"""A costly task still runs this often."""
+"""Longest interval of an expensive task, seconds."""
 
 Task = Callable[[], None]
 OnError = Callable[[str, Exception], None]
 
 
 class TaskSchedule:
-    """Runs each task at its interval, or rarer if it costs too much; on `run_due`'s thread.
+    """Runs each task at its interval, or less often if it costs too much; on `run_due`'s thread.
 
     Args:
         on_error: Called with the task's name and its exception; the task stays.
-        cpu_s: CPU time of this thread, seconds.
+        cpu_s: Returns the CPU time of this thread, seconds.
     """
 
     def __init__(self, on_error: OnError, cpu_s: Callable[[], float] = time.thread_time) -> None:
@@ -85,13 +84,13 @@ class TaskSchedule:
         self._entries.append(_Entry(interval_s, task))
 
     def run_due(self, now_s: float) -> None:
-        """Run what is due at this monotonic time."""
+        """Run the tasks that are due at this monotonic time."""
         for entry in tuple(self._entries):
             if now_s >= entry.due_s:
                 self._run(entry, now_s)
 
     def wait_s(self, now_s: float) -> float:
-        """Seconds until the next task is due, 0 if one is; infinite without tasks."""
+        """Time until the next task is due, seconds; 0 if one is due; infinite without tasks."""
         return max(0.0, min((e.due_s for e in self._entries), default=float("inf")) - now_s)
 
     def _run(self, entry: "_Entry", now_s: float) -> None:
@@ -111,7 +110,7 @@ class _Entry:
         self._last_cost_s = 0.0
 
     def took(self, cost_s: float, now_s: float) -> None:
-        """Note what a call cost, seconds, and when the next one is due."""
+        """Note the cost of a call, seconds, and schedule the next one."""
         # The lower of two costs: the first call often loads libraries.
         typical_s = min(cost_s, self._last_cost_s)
         self._last_cost_s = cost_s

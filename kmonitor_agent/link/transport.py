@@ -1,8 +1,8 @@
-"""libzmq in a training process: one context, a socket for each hub, made once and kept.
+"""libzmq in a training process: one context, a socket for each hub, created once and kept.
 
-Made when the first run starts, since later there may be no descriptors or threads left, and only
-after it was seen that all of it can be had (`free_resources`). Where it cannot, events stay on the
-disk and it is tried again later.
+Created when the first run starts, since later there may be no descriptors or threads left, and
+only after a check that all resources are available (`free_resources`). If they are not, events
+stay on the disk and creation is tried again later.
 """
 
 import ctypes
@@ -25,22 +25,27 @@ if TYPE_CHECKING:
     from kmonitor_agent.link.hub_socket import HubSocket
 
 NEEDS: Final = RequiredResources(descriptors=24, threads=4, n_bytes=64 * MIB)
-"""What has to be free before a context or socket is made; libzmq itself takes about 9 descriptors,
-2 threads and 20 MiB of address space."""
+"""Resources that must be free before a context or socket is created.
+
+Libzmq itself takes about 9 descriptors, 2 threads and 20 MiB of address space.
+"""
 
 MESSAGE_BYTES: Final = 16 * MIB
-"""What has to be free before anything is sent or received where address space has a bound."""
+"""Memory that must be free before sending or receiving where address space is limited, bytes."""
 
 _open: Final["list[zmq.Context[zmq.Socket[bytes]]]"] = []
-"""Contexts that were not ended. As garbage they would wait for their sockets, for ever and in
-whichever thread collects them, which may be the training's."""
+"""Contexts that were not ended.
+
+As garbage they would wait for their sockets forever, in whichever thread collects them, which may
+be the training's.
+"""
 
 
 class Transport:
-    """Owned by the agent's thread.
+    """Context and sockets; owned by the agent's thread.
 
     Attributes:
-        shortage: Why nothing could be made at the last try, in words; empty: it could.
+        shortage: Reason why nothing could be created at the last try, as text; empty if it could.
     """
 
     def __init__(self) -> None:
@@ -52,11 +57,11 @@ class Transport:
         self._is_abandoned = False
 
     def has(self, address: Path | DirectAddress) -> bool:
-        """Whether the socket for a hub was made."""
+        """True if the socket for a hub was created."""
         return address in self._sockets
 
     def prepare(self, address: Path | DirectAddress) -> None:
-        """Make the socket for a hub, unless something is short; see `shortage`."""
+        """Create the socket for a hub, unless a resource is short; see `shortage`."""
         if address in self._sockets or self._is_abandoned:
             return
         self.shortage = missing_resources(NEEDS)
@@ -83,15 +88,18 @@ class Transport:
             self._poller.register(socket.raw, zmq.POLLIN)
 
     def socket(self, address: Path | DirectAddress) -> "HubSocket | None":
-        """The socket for a hub, if it could be made and there is memory to connect it."""
+        """Socket for a hub.
+
+        None if it could not be created or there is no memory to connect it.
+        """
         if self.is_short_of_memory():
             return None
         return self._sockets.get(address)
 
     def is_lost(self) -> bool:
-        """Whether the script closed descriptors of libzmq's; it is then left alone for good.
+        """True if the script closed descriptors of libzmq, which is then left alone for good.
 
-        libzmq aborts the process where one of its own calls fails for that, also while it ends.
+        libzmq aborts the process if one of its calls fails because of that, also at exit.
         """
         if not self._is_abandoned and not all(each.is_ours() for each in self._descriptors):
             self._is_abandoned = True
@@ -104,11 +112,11 @@ class Transport:
         return self._is_abandoned
 
     def is_short_of_memory(self) -> bool:
-        """Whether libzmq is better left alone now."""
+        """True if memory is too short to use libzmq now."""
         return is_memory_short(MESSAGE_BYTES)
 
     def wait(self, seconds: float, descriptor: int) -> bool:
-        """Sleep so long, or until a message or the descriptor is there; whether one is."""
+        """Sleep up to `seconds`, or until a message or the descriptor is ready; True if one is."""
         if self._poller is None:
             return False
         if descriptor >= 0 and descriptor not in self._poller:
@@ -116,7 +124,7 @@ class Transport:
         return bool(self._poller.poll(math.ceil(seconds * 1000)))
 
     def close(self, *, linger_s: float = 0.0) -> None:
-        """Close all, and give what is queued so many seconds."""
+        """Close all; queued messages get `linger_s` seconds."""
         if self.is_lost():
             return
         sockets, self._sockets = self._sockets, {}

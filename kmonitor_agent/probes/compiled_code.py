@@ -1,4 +1,4 @@
-"""Machine code that was compiled while the process ran, by the pages that may be executed.
+"""Machine code that was compiled while the process ran, counted by executable pages.
 
 XLA on a CPU keeps each program that it compiles for a function and the shapes of its arguments
 in a number of pages of its own, about 10 to 30 for a training step, for as long as the process
@@ -26,7 +26,7 @@ def read_code_regions(folder: Path) -> Reading:
     """Regions of machine code without a file; some milliseconds in a large process.
 
     Args:
-        folder: This process's in procfs.
+        folder: Folder of this process in procfs.
     """
     try:
         maps = (folder / "maps").read_bytes()

@@ -22,8 +22,8 @@ class DeviceLoad:
 
     Attributes:
         utilisation: Part of the time in which anything ran on it, 0..1.
-        temperature: Of the chip, degrees C.
-        power: Drawn by the card, watts.
+        temperature: Temperature of the chip, degrees C.
+        power: Power drawn by the card, watts.
     """
 
     utilisation: Reading
@@ -31,7 +31,7 @@ class DeviceLoad:
     power: Reading
 
     def readings(self) -> dict[str, Reading]:
-        """By field of `DeviceSample`."""
+        """Readings by field of `DeviceSample`."""
         return {
             "utilisation_fraction": self.utilisation,
             "temperature_c": self.temperature,
@@ -44,9 +44,9 @@ class OtherDevice:
     """A device beside the first that this process uses too.
 
     Attributes:
-        number: Its index among the devices that the process may see, from 1.
+        number: Index of the device among those that the process may see, from 1.
         used: Memory used by all processes, bytes.
-        load: How busy and how warm it is.
+        load: Utilisation, temperature and power.
     """
 
     number: int
@@ -54,7 +54,7 @@ class OtherDevice:
     load: DeviceLoad
 
     def readings(self) -> dict[str, Reading]:
-        """By field of `DeviceSample`."""
+        """Readings by field of `DeviceSample`."""
         return {"used_bytes": self.used, **self.load.readings()}
 
     def sample(self) -> DeviceSample:
@@ -64,13 +64,13 @@ class OtherDevice:
 
 @dataclass(frozen=True, slots=True)
 class DeviceReadings:
-    """Memory of one device, bytes, and how busy it is.
+    """Memory, bytes, and load of one device.
 
     Attributes:
-        total: All of it.
+        total: Total memory of the device.
         used: Used by all processes.
         process: Used by this process.
-        load: How busy and how warm it is.
+        load: Utilisation, temperature and power.
         others: Further devices that the driver lists this process on.
     """
 
@@ -88,7 +88,7 @@ class Gpu:
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        """Nothing is read yet.
+        """Prepare; nothing is read yet.
 
         Args:
             environ: Environment with CUDA_VISIBLE_DEVICES; None: the process's own.
@@ -101,7 +101,7 @@ class Gpu:
         self._others: tuple[tuple[int, Any], ...] = ()
 
     def read(self) -> DeviceReadings:
-        """Device memory now, or why there is none."""
+        """Device memory now, or the reason why there is none."""
         if not self._opened:
             self._absent = self._open()
             self._opened = True
@@ -120,7 +120,7 @@ class Gpu:
         )
 
     def name(self) -> str:
-        """The device's name by the driver; empty before the first reading or without one."""
+        """Device name from the driver; empty before the first reading or without a device."""
         if self._device is None:
             return ""
         try:
@@ -147,7 +147,7 @@ class Gpu:
         self._others = tuple(others)
 
     def _open(self) -> str:
-        """Find the device; the reason in words when there is none."""
+        """Find the device; return the reason as text if there is none."""
         try:
             import pynvml  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
         except ImportError:
@@ -166,7 +166,7 @@ class Gpu:
         return ""
 
     def _visible(self, number: int) -> Any:
-        """The device that the process sees at this index; None where it sees none."""
+        """Device that the process sees at this index; None if it sees none."""
         visible = self._environ.get("CUDA_VISIBLE_DEVICES")
         if visible is None:
             return self._nvml.nvmlDeviceGetHandleByIndex(number)
@@ -211,13 +211,13 @@ def _is_drivers(exc: Exception) -> bool:
 
 
 def all_missing(why: str) -> DeviceReadings:
-    """Nothing of a device was read, for this reason."""
+    """Readings of a device that are all absent, for this reason."""
     missing = Reading.missing("bytes", why)
     return DeviceReadings(missing, missing, missing, no_load(why))
 
 
 def no_load(why: str) -> DeviceLoad:
-    """Load that was not read, for this reason."""
+    """Load that is absent, for this reason."""
     missing = (Reading.missing(unit, why) for unit in (_FRACTION, _DEGREES, _WATTS))
     return DeviceLoad(*missing)
 
@@ -229,11 +229,11 @@ _DEGREES: Final = "degrees C"
 _WATTS: Final = "W"
 
 _ON_THE_CHIP: Final = 0
-"""NVML's number of the sensor on the chip, the only one that it knows."""
+"""NVML's number of the sensor on the chip, the only one that NVML has."""
 
 
 def _read_load(nvml: Any, device: Any) -> DeviceLoad:
-    """The driver's readings.
+    """Load of a device, from the driver.
 
     For a part of a card (MIG) the driver has no utilisation; temperature and power are the whole
     card's.
@@ -261,7 +261,7 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
 
 
 def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
-    """The card that a device is part of, and whether it is only a part."""
+    """(card that a device is part of, True if the device is only a part of it)."""
     with contextlib.suppress(Exception):  # a driver or a library of before MIG
         if nvml.nvmlDeviceIsMigDeviceHandle(device):
             return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), True
@@ -269,7 +269,7 @@ def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
 
 
 def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str = "") -> Reading:
-    """The driver's value, or why there is none; never 0 for what was not measured."""
+    """Value from the driver, or the reason why there is none; never 0 for a missing value."""
     if why:
         return Reading.missing(template.unit, f"the driver reports {why}")
     try:

@@ -36,7 +36,7 @@ class HeapCounts:
     """Reads the counts; from any thread.
 
     Attributes:
-        newest: The last readings by the name of their field in `EpochEnded`; empty at first.
+        newest: Last readings by field of `EpochEnded`; empty at first.
 
     Source: measured in a training with two million blocks: 66 us for Python's. Malloc's take 85 us
     with 11 arenas, and 12 ms with 300 000 free blocks, each of which the C library walks.
@@ -47,7 +47,7 @@ class HeapCounts:
         self._malloc_info, self._why_not = _find_malloc_info()
 
     def read(self) -> dict[str, Reading]:
-        """Read them now, keep them as the newest, and give their values by field name."""
+        """Read the counts now, keep them as `newest`, and return them by field name."""
         blocks = float(sys.getallocatedblocks())
         collections = float(gc.get_stats()[-1]["collections"])
         readings = {
@@ -74,7 +74,7 @@ _OF_MALLOC: Final = {
 
 
 class _MallocInfo:
-    """glibc's `malloc_info`, which counts each arena by itself; `mallinfo2` adds them up."""
+    """glibc's `malloc_info`, which counts each arena separately; `mallinfo2` adds them up."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         pointer = ctypes.POINTER(ctypes.c_void_p)
@@ -90,7 +90,7 @@ class _MallocInfo:
         self._free.argtypes = (ctypes.c_void_p,)
 
     def __call__(self) -> dict[str, float] | None:
-        """The counts by field name; None if they could not be read."""
+        """Counts by field name; None if they could not be read."""
         text = self._text()
         *arenas, whole = text.split(b"</heap>")
         if not arenas:
@@ -127,11 +127,11 @@ _MAPPED_BYTES: Final = re.compile(rb'<total type="mmap" count="\d+" size="(\d+)"
 
 
 _OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "mimalloc"}
-"""Symbols by which allocators in place of the C library's are known."""
+"""Symbols that identify allocators in place of the C library's."""
 
 
 def _find_malloc_info() -> tuple[_MallocInfo | None, str]:
-    """The C library's counts and an empty text, or None and why there are none."""
+    """(counts of the C library, ""), or (None, reason why there are none)."""
     if sys.platform == "win32":
         return None, "this C library does not report malloc statistics"
     try:
@@ -148,7 +148,7 @@ def _find_malloc_info() -> tuple[_MallocInfo | None, str]:
 
 
 MOST_LISTED: Final = 32
-"""Most types, and most lines, in a diagnosis."""
+"""Maximum number of types, and of lines, in a diagnosis."""
 
 
 class ObjectCounts:
@@ -161,7 +161,7 @@ class ObjectCounts:
         self._before: Counter[str] | None = None
 
     def count(self) -> list[ObjectGrowth]:
-        """The types that grew most since the call before, then the most numerous; at most 32.
+        """Types that grew most since the call before, then the most numerous; at most 32.
 
         Walks all objects once: about 0.1 s for each million of them.
         """
@@ -177,8 +177,10 @@ class ObjectCounts:
 
 
 _IDENTITY: Final = object.__hash__
-"""One number for each living object. `id` would call the script's audit hooks for every object:
-Python code, where there must be none."""
+"""One number for each living object.
+
+`id` would call the script's audit hooks for every object: Python code, which must not run here.
+"""
 
 
 def _count_by_kind() -> Counter[str]:
@@ -214,9 +216,9 @@ def _name(kind: type) -> str:
 
 
 class AllocationTrace:
-    """What each line of Python allocated between two moments, by `tracemalloc`.
+    """Memory that each line of Python allocated between two moments, from `tracemalloc`.
 
-    Tracing is the process's own: where the script has it on already, it stays on as it is.
+    Tracing is a setting of the process: if the script has it on already, it stays on as it is.
     """
 
     def __init__(self) -> None:
@@ -225,22 +227,22 @@ class AllocationTrace:
 
     @property
     def is_running(self) -> bool:
-        """Whether the first moment was taken and the second was not."""
+        """True between `begin` and `end`."""
         return self._first is not None
 
     def begin(self) -> None:
-        """Take the first moment; allocations are traced from here on, which costs time."""
+        """Take the first snapshot; allocations are traced from here on, which costs time."""
         if not tracemalloc.is_tracing():
             tracemalloc.start()
             self._is_ours = True
         self._first = tracemalloc.take_snapshot()
 
     def end(self) -> tuple[list[AllocationGrowth], int]:
-        """The second moment: lines that hold most more than at the first, and what tracing took.
+        """Take the second snapshot; return the lines that grew most, and the cost of tracing.
 
         Returns:
             At most 32 lines, most bytes first, and the memory that tracing itself took, bytes.
-            Nothing when the script has switched tracing off meanwhile.
+            Empty if the script has switched tracing off meanwhile.
         """
         first, self._first = self._first, None
         if first is None or not tracemalloc.is_tracing():
@@ -279,7 +281,7 @@ def _allocation_growth(difference: tracemalloc.StatisticDiff) -> AllocationGrowt
 
 
 def _short(path: str) -> str:
-    """Path of a file from its package or the script's folder on."""
+    """Path of a file relative to its package or the script's folder."""
     slashed = path.replace("\\", "/")
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in slashed:

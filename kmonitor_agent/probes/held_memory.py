@@ -1,18 +1,19 @@
 """Memory that the kernel cannot take back, of one process and of a process with its children.
 
-*Held* are anonymous pages, shared memory and what of them was swapped out. Pages of files (memory
-maps, HDF5, libraries) are not: under pressure the kernel drops them and reads them again, so that
-a data set in `np.memmap` fills the resident set without taking memory from anybody.
+*Held* are anonymous pages, shared memory and the swapped-out part of both. File-backed pages
+(memory maps, HDF5, libraries) are not: under pressure the kernel drops them and reads them again,
+so that a data set in `np.memmap` fills the resident set without taking memory from other
+processes.
 
-A process alone holds `RssAnon + RssShmem + VmSwap` of /proc/PID/status, whoever shares some of it.
-Children count beside it with what they add: the proportional sets of all
-(/proc/PID/smaps_rollup) less what the process itself holds, so that what forks share counts once.
-The kernel walks all pages for such a set, about 1 ms for 100 MiB, so it is read rarely. In between
-each child counts with its private pages as last read and with what its anonymous pages have grown
-by since. Growth of shared memory is left out until the next reading: each child that touches the
-same segment would add it again. So is a shared page that was copied because somebody wrote to it:
-no counter changes. A child whose shares were not read yet counts with all that it has, if it is
-another program than its parent, else (a fork) with what it has beyond its parent.
+A process alone holds `RssAnon + RssShmem + VmSwap` of /proc/PID/status, even if other processes
+share part of it. Children count with the memory that they add: the proportional sets of all
+(/proc/PID/smaps_rollup) less the memory that the process itself holds, so that memory shared by
+forks counts once. The kernel walks all pages for such a set, about 1 ms for 100 MiB, so it is read
+rarely. In between, each child counts with its private pages as last read and with the growth of
+its anonymous pages since. Growth of shared memory is left out until the next reading: each child
+that touches the same segment would add it again. A shared page that was copied on write is left
+out too: no counter changes. A child whose shares were not read yet counts with all its memory if
+it is another program than its parent, else (a fork) with its memory beyond its parent's.
 
 Source: proc(5); https://docs.kernel.org/filesystems/proc.html (smaps_rollup).
 """
@@ -38,8 +39,11 @@ except ImportError:  # Windows has none
 PROC: Final = Path("/proc")
 
 FAILURES: Final = (Exception,)
-"""Where `/proc` is another file system or is mounted over, psutil and we raise whatever the text
-there leads to: one probe costs nothing but itself."""
+"""Exceptions of a failed reading.
+
+If `/proc` is another file system or is mounted over, psutil and this code raise anything,
+depending on the text there; only that reading is lost.
+"""
 
 _SELF: Final = "/proc/self"
 
@@ -48,8 +52,11 @@ _WHOSE_PEAK: Final = (
     if resource is not None and sys.platform == "linux"
     else 0  # RUSAGE_SELF
 )
-"""Linux gives the peak of the whole process for each of its threads, and then need not add up the
-times of all of them."""
+"""Argument of `getrusage`.
+
+For a thread, Linux returns the peak of the whole process too, and need not add up the times of all
+threads.
+"""
 
 REST: Final = 1000.0
 """Pause after an expensive reading, as a multiple of its time: a thousandth of a core."""
@@ -63,14 +70,14 @@ class ProcessPages:
     """Pages of one process, bytes.
 
     Attributes:
-        anonymous_bytes: Its own, and those that a fork still shares.
-        shared_bytes: Of shared memory: /dev/shm, anonymous maps that are shared.
-        swapped_bytes: Swapped out.
-        file_bytes: Of files; None: not known apart.
-        peak_bytes: Highest resident set, pages of files included; None: not known.
-        code_bytes: Address space of code beside the program's own, by libraries and by compilers
-            that protect what they wrote; None: not known.
-        source: Where it was read.
+        anonymous_bytes: Anonymous pages, including those that a fork still shares.
+        shared_bytes: Shared memory: /dev/shm, shared anonymous maps.
+        swapped_bytes: Swapped-out pages.
+        file_bytes: File-backed pages; None: not known separately.
+        peak_bytes: Peak resident set, file-backed pages included; None: unknown.
+        code_bytes: Address space of code beside the program's own: of libraries, and of compilers
+            that write-protect their output; None: unknown.
+        source: Source of the numbers.
     """
 
     anonymous_bytes: int
@@ -83,17 +90,17 @@ class ProcessPages:
 
     @property
     def held_bytes(self) -> int:
-        """What the kernel cannot take back."""
+        """Memory that the kernel cannot take back."""
         return self.anonymous_bytes + self.shared_bytes + self.swapped_bytes
 
     @property
     def peak_held_bytes(self) -> int:
-        """About the most it held: the peak less the pages of files there are now; 0: not known."""
+        """Approximate peak of held memory: the peak less current file-backed pages; 0: unknown."""
         return max(0, (self.peak_bytes or 0) - (self.file_bytes or 0))
 
     @property
     def own_bytes(self) -> int:
-        """The same without shared memory."""
+        """`held_bytes` without shared memory."""
         return self.anonymous_bytes + self.swapped_bytes
 
 
@@ -102,10 +109,10 @@ class ProportionalSet:
     """Pages of one process, each divided by the processes that share it, bytes.
 
     Attributes:
-        held_bytes: What the kernel cannot take back.
-        file_bytes: Pages of files.
-        private_bytes: Of `held_bytes` what no other process shares.
-        unique_bytes: All that no other process shares, pages of files included.
+        held_bytes: Memory that the kernel cannot take back.
+        file_bytes: File-backed pages.
+        private_bytes: Part of `held_bytes` that no other process shares.
+        unique_bytes: All pages that no other process shares, file-backed ones included.
     """
 
     held_bytes: int
@@ -115,15 +122,15 @@ class ProportionalSet:
 
 
 def read_pages(folder: Path | str) -> ProcessPages:
-    """Pages of a process by its status; about 15 us.
+    """Pages of a process from its status file; about 15 us.
 
     Args:
-        folder: The process's in procfs.
+        folder: Folder of the process in procfs.
 
     Raises:
-        OSError: It is gone, or there is no procfs.
-        ValueError: The files say something else.
-        IndexError: Likewise.
+        OSError: The process is gone, or there is no procfs.
+        ValueError: The files have unexpected contents.
+        IndexError: The file has unexpected contents.
     """
     path = f"{folder}/status"
     status = read_proc_file(path)
@@ -150,15 +157,15 @@ def _pages_by_statm(folder: Path | str, peak: int | None) -> ProcessPages:
 
 
 def read_proportional_set(folder: Path | str) -> ProportionalSet | None:
-    """Proportional set of a process; None where the kernel (before 5.4) has none.
+    """Proportional set of a process; None if the kernel (before 5.4) has none.
 
     Args:
-        folder: The process's in procfs.
+        folder: Folder of the process in procfs.
 
     Raises:
-        OSError: It is gone, may not be read, or the kernel has no such file.
-        ValueError: The file says something else.
-        IndexError: Likewise.
+        OSError: The process is gone, the file may not be read, or the kernel has no such file.
+        ValueError: The file has unexpected contents.
+        IndexError: The file has unexpected contents.
     """
     rollup = read_proc_file(f"{folder}/smaps_rollup")
     anonymous, shared, swapped = (
@@ -177,10 +184,10 @@ def read_proportional_set(folder: Path | str) -> ProportionalSet | None:
 
 
 def read_proc_file(path: str) -> bytes:
-    """All of a small file of procfs; measured: 8 us less than `Path.read_bytes`.
+    """Contents of a small file of procfs; measured: 8 us less than `Path.read_bytes`.
 
     Raises:
-        OSError: It is gone, or may not be read.
+        OSError: The file is gone, or may not be read.
     """
     number = os.open(path, os.O_RDONLY)
     try:
@@ -190,7 +197,7 @@ def read_proc_file(path: str) -> bytes:
 
 
 def _size(text: bytes, name: bytes) -> int | None:
-    """Bytes in a line "RssAnon:   148 kB"; None where there is no such line."""
+    """Bytes in a line "RssAnon: 148 kB"; None if there is no such line."""
     start = text.find(b"\n" + name)
     if start < 0:
         return None
@@ -201,15 +208,15 @@ def read_sizes(path: str, *names: str) -> list[int | None]:
     """Sizes in a file of procfs with lines "SwapFree:  148 kB", bytes; None without such a line.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It says something else.
+        OSError: The file cannot be read.
+        ValueError: The file has unexpected contents.
     """
     text = b"\n" + read_proc_file(path)
     return [_size(text, f"{name}:".encode()) for name in names]
 
 
 def read_held() -> Reading:
-    """What this process holds, bytes; any thread, about 15 us."""
+    """Memory that this process holds, bytes; any thread, about 15 us."""
     pages = read_own_pages()
     if isinstance(pages, Reading):
         return pages
@@ -219,7 +226,7 @@ def read_held() -> Reading:
 def read_anonymous_bytes() -> float | None:
     """Anonymous pages of this process in RAM, without swap and shared memory; any thread.
 
-    For who looks often for growth alone: 8 us, half of `read_held`.
+    For frequent checks of growth alone: 8 us, half of `read_held`.
     """
     try:
         return float(_pages_by_statm(_SELF, None).anonymous_bytes)
@@ -228,7 +235,7 @@ def read_anonymous_bytes() -> float | None:
 
 
 def read_peak_resident_bytes() -> float | None:
-    """Highest resident set of this process, pages of files included; any thread, below 1 us.
+    """Peak resident set of this process, file-backed pages included; any thread, below 1 us.
 
     A program starts with the peak of the one that started it, unlike `ProcessPages.peak_bytes`.
 
@@ -241,19 +248,19 @@ def read_peak_resident_bytes() -> float | None:
 
 
 def peak_held_bytes() -> int:
-    """About the most that this process held so far, bytes; 0 where it is not known."""
+    """Approximate peak of memory that this process held, bytes; 0 if unknown."""
     pages = read_own_pages()
     return pages.peak_held_bytes if isinstance(pages, ProcessPages) else 0
 
 
 def read_own_pages(folder: Path = PROC / "self") -> ProcessPages | Reading:
-    """Pages of this process; where the system has no procfs, what comes nearest to those held.
+    """Pages of this process; without procfs, the nearest number to held memory.
 
     Args:
-        folder: This process's in procfs.
+        folder: Folder of this process in procfs.
 
     Returns:
-        A reading where there is one number only, or none.
+        A `Reading` if there is only one number, or none.
     """
     try:
         return read_pages(folder)
@@ -262,7 +269,7 @@ def read_own_pages(folder: Path = PROC / "self") -> ProcessPages | Reading:
 
 
 class _OtherSystem:
-    """What a process holds where there is no procfs; any thread, the last one that reads wins."""
+    """Memory held by this process without procfs; any thread, the last one that reads wins."""
 
     def __init__(self) -> None:
         self._unique: tuple[float, float, float] | None = None
@@ -287,7 +294,7 @@ class _OtherSystem:
         return Reading(unique, "bytes", source)
 
     def _read_unique(self, process: psutil.Process, resident: float) -> float:
-        """Its unique set (macOS): read as often as its cost allows, since it walks all regions."""
+        """Unique set of the process (macOS), a walk of all regions; read rarely for its cost."""
         began_s = time.thread_time()
         if self._unique is None or time.monotonic() >= self._unique[2]:
             unique = float(process.memory_full_info().uss)
@@ -302,24 +309,24 @@ _OTHER_SYSTEM: Final = _OtherSystem()
 
 @dataclass(slots=True)
 class _Child:
-    """A child as last read: what it adds by itself, and its anonymous and swapped pages then."""
+    """A child as last read: its private pages, and its anonymous and swapped pages then."""
 
     private_bytes: int
     own_bytes: int
 
 
 class FamilyMemory:
-    """What a process and its children hold together; owned by the thread that reads it.
+    """Memory held by a process and its children together; owned by the thread that reads it.
 
     Attributes:
-        unique_bytes: Unique set of the process as last read slowly; None: not known.
-        why_no_shares: Why the kernel's proportional sets are not known; empty when they are.
-        zombies: Children that ended and that nobody has waited for, as last read; those known are
-            not read again before the next slow reading.
+        unique_bytes: Unique set of the process from the last slow reading; None: unknown.
+        why_no_shares: Reason why the kernel's proportional sets are unknown; empty if they are
+            known.
+        zombies: Ended children that were not waited for, as last read; known ones are not read
+            again before the next slow reading.
     """
 
     def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
-        """Begin with nothing read."""
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
         self.zombies: set[int] = set()
@@ -332,11 +339,11 @@ class FamilyMemory:
 
     @property
     def is_due(self) -> bool:
-        """Whether the pause after the last slow reading is over."""
+        """True if the pause after the last slow reading is over."""
         return time.monotonic() >= self._rests_until_s
 
     def read_slowly(self, children: Iterable[int]) -> None:
-        """Read proportional sets, and pause as long as their cost requires.
+        """Read proportional sets, then pause for as long as their cost requires.
 
         Args:
             children: Process ids.
@@ -376,20 +383,20 @@ class FamilyMemory:
         self.unique_bytes = process.unique_bytes
 
     def file_bytes_with(self, process: ProcessPages) -> int | None:
-        """Pages of files of all together: as last read slowly, and what the process took since.
+        """File-backed pages of all: the last slow reading plus the process's growth since.
 
         Returns:
-            Bytes; None: not known.
+            Bytes; None: unknown.
         """
         if self._file_bytes_beyond is None:
             return None
         return max(0, self._file_bytes_beyond + (process.file_bytes or 0))
 
     def children_bytes(self, children: set[int], process: ProcessPages) -> int:
-        """What children hold beside the process, bytes.
+        """Memory that children hold beside the process, bytes.
 
         Args:
-            children: Process ids; those that are gone are taken out.
+            children: Process ids; those of ended processes are removed from the set.
         """
         total = 0
         shared = process.shared_bytes
@@ -418,7 +425,7 @@ class FamilyMemory:
         return total + shared - process.shared_bytes  # as if all shared one segment
 
     def _first_seen(self, pid: int, pages: ProcessPages) -> _Child:
-        """A child whose shares were not read yet."""
+        """Record for a child whose shares were not read yet."""
         own = pages.own_bytes
         parent = self._parent(pid)
         if parent is not None and _command(f"{self._proc}/{pid}") == _command(parent):
@@ -438,7 +445,7 @@ class FamilyMemory:
 
 
 def _command(folder: str) -> bytes:
-    """A process's arguments, which a fork inherits; empty where they cannot be read."""
+    """Arguments of a process, which a fork inherits; empty if they cannot be read."""
     try:
         return read_proc_file(f"{folder}/cmdline")
     except OSError:

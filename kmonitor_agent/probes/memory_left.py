@@ -1,7 +1,7 @@
 """Memory that this process can still get, and the bound that is nearest.
 
-Three bounds are read: what the host can give (available memory and free swap), what the control
-group has left of its limit, and what is left of the limit on address space. The smallest holds.
+Three bounds are read: available memory and free swap of the host, the remainder of the control
+group's limit, and the remainder of the limit on address space. The smallest one holds.
 """
 
 import sys
@@ -23,7 +23,7 @@ _UNIT: Final = "bytes"
 
 
 def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
-    """What this host could still give without swap, and its free swap, bytes; about 10 us."""
+    """Available memory of this host without swap, and its free swap, bytes; about 10 us."""
     if sys.platform != "linux":
         why = "free swap is read on Linux only"
         return _available_by_psutil(), Reading.missing(_UNIT, why)
@@ -52,10 +52,10 @@ _HOST: Final = "host: available memory"
 
 
 def read_address_space_left(used_bytes: int | None) -> Reading:
-    """What is left of the limit on this process's address space (`ulimit -v`), bytes.
+    """Remainder of the limit on this process's address space (`ulimit -v`), bytes.
 
     Args:
-        used_bytes: Address space that is used; None: not known.
+        used_bytes: Address space that is used; None: unknown.
     """
     if resource is None or used_bytes is None:
         return Reading.missing(_UNIT, "this system does not report how much address space is used")
@@ -70,12 +70,12 @@ def read_address_space_left(used_bytes: int | None) -> Reading:
 def nearest_bound(
     host: Reading, swap: Reading, cgroup: Reading, address_space: Reading
 ) -> Reading:
-    """What can still be had, with the bound that is nearest as its source.
+    """Memory that is still available, with the nearest bound as its source.
 
     Args:
-        host: What the host could still give without swap.
-        cgroup: Left of the control group's limit.
-        address_space: Left of the limit on address space.
+        host: Available memory of the host without swap.
+        cgroup: Remainder of the control group's limit.
+        address_space: Remainder of the limit on address space.
     """
     bounds = [*_host(host, swap), *(each for each in (cgroup, address_space) if not each.absent)]
     known = [each for each in bounds if each.value is not None]
@@ -92,11 +92,11 @@ def _host(host: Reading, swap: Reading) -> Iterator[Reading]:
 
 
 def what_can_be_had(held: Reading, left: Reading) -> Reading:
-    """The whole of which a percentage of RAM is a part: what is held, and what is left.
+    """The whole that a percentage of RAM refers to: held plus available memory.
 
     Args:
         held: The metric `ram`.
-        left: What can still be had.
+        left: Memory that is still available.
     """
     if held.value is None or left.value is None:
         return Reading.missing(_UNIT, left.absent or held.absent)

@@ -1,8 +1,8 @@
-"""Open descriptors of this process: how many, and on demand what they are.
+"""Open descriptors of this process: their number, and on demand their kinds and paths.
 
 Kernels from 6.2 on give their number as the size of /proc/self/fd, for 3 us; before, the folder
-is listed, for 0.3 ms with 700 of them. What each of them is costs 4 us, so it is read only while
-their number rises.
+is listed, for 0.3 ms with 700 of them. Kind and path of each cost 4 us, so they are read only
+while the number rises.
 """
 
 import os
@@ -24,14 +24,14 @@ _UNIT: Final = "files"
 _SHARED_MEMORY: Final = "/dev/shm/"  # noqa: S108 - where POSIX shared memory is
 _DELETED: Final = " (deleted)"
 _KINDS: Final = {"socket": "socket", "pipe": "pipe", "anon_inode": "event"}
-"""By what comes before the colon of what is no path."""
+"""Kinds by the text before the colon, for targets that are not paths."""
 
 
 def read_open_files(folder: Path = PROC / "self") -> Reading:
     """Number of descriptors that are open.
 
     Args:
-        folder: This process's in procfs.
+        folder: Folder of this process in procfs.
     """
     path = f"{folder}/fd"
     try:
@@ -54,7 +54,7 @@ def read_open_files(folder: Path = PROC / "self") -> Reading:
 
 
 def read_open_files_limit() -> Reading:
-    """How many descriptors this process may have: its soft limit (`ulimit -n`)."""
+    """Maximum number of descriptors of this process: its soft limit (`ulimit -n`)."""
     if resource is None:
         return Reading.missing(_UNIT, "this system has no limit on open file descriptors")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -64,10 +64,10 @@ def read_open_files_limit() -> Reading:
 
 
 def describe_open_files(folder: Path = PROC / "self") -> Counter[tuple[str, str]]:
-    """Kind and path of each descriptor, with how many are the same; the path may be empty.
+    """Number of descriptors by (kind, path); the path may be empty.
 
     Args:
-        folder: This process's in procfs.
+        folder: Folder of this process in procfs.
 
     Raises:
         OSError: There is no procfs.
@@ -83,7 +83,7 @@ def describe_open_files(folder: Path = PROC / "self") -> Counter[tuple[str, str]
 
 
 def _kind(target: str) -> tuple[str, str]:
-    """Kind and path of what a descriptor leads to: "socket:[123]", "/data/a.bin"."""
+    """Kind and path of a descriptor's target: "socket:[123]", "/data/a.bin"."""
     if not target.startswith("/"):
         kind, _, rest = target.partition(":")
         return _KINDS.get(kind, "other"), rest.strip("[]") if kind == "anon_inode" else ""

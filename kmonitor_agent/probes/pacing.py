@@ -9,17 +9,17 @@ _T = TypeVar("_T")
 
 
 class Paced(Generic[_T]):
-    """A reading of one thread, taken again when it has cost less than a part of a core."""
+    """A reading of one thread, repeated so rarely that it costs at most a part of a core."""
 
     def __init__(
         self, read: Callable[[], _T], core_fraction: float, *, while_changing: float | None = None
     ) -> None:
-        """Nothing is read yet.
+        """Prepare; nothing is read yet.
 
         Args:
-            core_fraction: Part of a core that it may cost.
-            while_changing: The same after a reading that differs from the one before; None: no
-                other.
+            core_fraction: Maximum part of a core that reading may cost.
+            while_changing: Maximum part of a core after a reading that differs from the one
+                before; None: `core_fraction`.
         """
         self._read = read
         self._fraction = core_fraction
@@ -30,19 +30,19 @@ class Paced(Generic[_T]):
 
     @property
     def is_due(self) -> bool:
-        """Whether the pause after the last reading is over."""
+        """True if the pause after the last reading is over."""
         return time.monotonic() >= self._due_s
 
     def expire(self) -> None:
-        """Have the next reading taken at once."""
+        """End the pause: the next reading is taken at once."""
         self._due_s = -math.inf
 
     def hasten(self) -> None:
-        """Pause no longer than after a reading that differs: something says that the next will."""
+        """Pause no longer than after a changed reading: the next one is expected to change."""
         self._due_s = min(self._due_s, self._read_at_s + self._took_s / self._while_changing)
 
     def newest(self) -> _T:
-        """The last reading, or a new one where its pause is over."""
+        """The last reading, or a new one if its pause is over."""
         newest = self._newest
         if not self.is_due:
             return cast("_T", newest)

@@ -1,4 +1,4 @@
-"""Pressure: how much tasks wait for memory or disk, and how often a control group was throttled.
+"""Pressure: time that tasks wait for memory or disk, and throttling of a control group.
 
 The kernel's own account of waiting (PSI), of the control group where it has one (version 2), else
 of the whole host.
@@ -23,7 +23,6 @@ class Pressure:
     """Reads pressure; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Find the files."""
         self._proc = proc
         self._newest = Paced(self._read_all, _CORE_FRACTION)
         self.find()
@@ -37,11 +36,11 @@ class Pressure:
         )
 
     def read(self) -> tuple[Reading, Reading, Reading]:
-        """As old as their cost requires: two averages of ten seconds, 0..1, and a count.
+        """Two averages of ten seconds, 0..1, and a count, as old as their cost requires.
 
         Returns:
-            Parts of the time in which some task waited for memory, and for a disk; how often the
-            control group went above its `memory.high`, and was throttled.
+            Parts of the time in which some task waited for memory, and for a disk; number of times
+            that the control group went above its `memory.high`, and was throttled.
         """
         return self._newest.newest()
 

@@ -30,49 +30,54 @@ _NOT_YET: Final = "not read yet"
 _NO_LIMIT: Final = Reading.missing("bytes", "the process's address space has no limit")
 
 _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"))
-"""Steps in which the age of proportional sets is reported."""
+"""Steps (seconds, text) in which the age of proportional sets is reported."""
 
 _REST_ALONE: Final = 10_000.0
 """Pause after a slow reading without children, as a multiple of its time."""
 
 _REST_STARTING: Final = 300.0
-"""Pause after a look that found children that had started or ended, as a multiple of its time.
-A look that finds none doubles it."""
+"""Pause after a search that found started or ended children, as a multiple of its time.
+
+A search that finds none doubles it.
+"""
 
 _REST_LOOKING: Final = 20_000.0
-"""The longest pause between looks for children, likewise."""
+"""Longest pause between searches for children, as a multiple of their time."""
 
 _TICK_S: Final = 10.0
-"""`read_slowly` is called this often, seconds."""
+"""Time between calls of `read_slowly`, seconds."""
 
 _CODE_FRACTION: Final = 0.0002
-"""Part of a core for counting compiled code where its number stays; milliseconds a time."""
+"""Part of a core for counting compiled code while the number stays the same.
+
+A count takes milliseconds.
+"""
 
 _SAME_CODE_FRACTION: Final = 0.00004
-"""The same where the kernel reports the size of code, which is read for each sample: only pages
-that may be written and executed are not in it."""
+"""The same fraction if the kernel reports the size of code, which is read for each sample: only
+pages that are both writable and executable are missing from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReadings:
-    """Memory at one moment; in bytes, but for `code`. *Held* is what the kernel cannot take back.
+    """Memory at one moment, bytes except `code`. The kernel cannot take *held* memory back.
 
     Attributes:
         process: Held by this process.
-        peak: Highest resident set of this process since it started, pages of files included.
+        peak: Peak resident set of this process since it started, file-backed pages included.
         total: Held by this process and its children: the metric `ram`.
-        file: Pages of files of theirs that are in RAM.
-        swapped: Of `process`, what was swapped out.
-        left: What this process can still get; its source says which bound is the nearest.
-        bound: What can be had: `total` and `left`.
-        host_available: What the host could still give, without swap.
+        file: File-backed pages of this process and its children that are in RAM.
+        swapped: Swapped-out part of `process`.
+        left: Memory that this process can still get; its source names the nearest bound.
+        bound: Sum of `total` and `left`.
+        host_available: Available memory of the host, without swap.
         swap_free: Swap that is free on the host.
-        unique: Unique set, as old as the last `read_slowly`.
-        children: What the children add to `process`.
-        cgroup: The cgroup's limit, as old as the last `read_slowly`.
-        cgroup_used: The cgroup's own account less inactive pages of files.
-        cgroup_left: Of the limit less what the kernel cannot take back.
-        code: Regions of compiled code, as old as their cost requires.
+        unique: Unique set, from the last `read_slowly`.
+        children: Memory that the children add to `process`.
+        cgroup: Limit of the cgroup, from the last `read_slowly`.
+        cgroup_used: Usage reported by the cgroup, less inactive file-backed pages.
+        cgroup_left: Limit of the cgroup less the memory that the kernel cannot take back.
+        code: Number of regions of compiled code, as old as their cost requires.
     """
 
     process: Reading
@@ -99,7 +104,6 @@ class ProcessMemory:
     """Reads memory; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Begin with nothing read slowly."""
         self._proc = proc
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)
@@ -121,7 +125,7 @@ class ProcessMemory:
         self._age_s = _TICK_S
 
     def read_slowly(self) -> None:
-        """Read what costs milliseconds, unless the pause after the last time is not over.
+        """Read values that cost milliseconds, unless the pause after the last time is not over.
 
         Source: measured: 16 ms for the shares of 1.5 GB, and more with more; psutil's `children()`
             reads each process of the host.
@@ -142,22 +146,22 @@ class ProcessMemory:
 
     @property
     def n_children(self) -> int | None:
-        """Children and theirs, as last listed, zombies among them; None: not known."""
+        """Number of descendants as last listed, zombies included; None: unknown."""
         return None if self._why_no_children else len(self._children)
 
     def children(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Children and theirs as last listed, and the zombies among them."""
+        """Process ids of descendants as last listed, and of the zombies among them."""
         return frozenset(self._children), frozenset(self._family.zombies & self._children)
 
     def is_ours(self, pid: int) -> bool:
-        """Whether a process id is this process's or that of a child."""
+        """True if a process id is this process's or a child's."""
         return pid == os.getpid() or pid in self._children
 
     def read(self, address_space_left: Reading = _NO_LIMIT) -> MemoryReadings:
-        """Read what costs microseconds; the rest as it was last read slowly.
+        """Read values that cost microseconds; the others are from the last slow reading.
 
         Args:
-            address_space_left: Of the limit on it.
+            address_space_left: Remainder of the limit on address space.
         """
         pages = read_own_pages(self._folder)
         self._hasten_code(pages)
@@ -236,9 +240,10 @@ class ProcessMemory:
         return Reading(float(added), "bytes", source)
 
     def _started(self) -> set[int]:
-        """Children since they were listed; of a process with many threads looked for rarely.
+        """Children started since the last listing; a rare search if the process has many threads.
 
-        While children start and end it looks often, so that each epoch's are counted in it.
+        While children start and end, the search is frequent, so that the children of each epoch
+        are counted.
         """
         if time.monotonic() < self._looks_at_s:
             return set()
@@ -269,7 +274,7 @@ class ProcessMemory:
 
 
 def _sized(reading: Reading) -> Reading:
-    """The reading, or why it is none: a text that is no size in bytes."""
+    """The reading, or an absence with a reason if the text is not a size in bytes."""
     value = reading.value
     if value is None or 0 <= value <= MAX_COUNT:
         return reading
@@ -294,7 +299,7 @@ def _age_text(age_s: float) -> str:
 
 
 def _children_by_psutil(pids: set[int]) -> Reading:
-    """What comes nearest without procfs; forgets the children that ended."""
+    """Nearest number without procfs; removes children that ended from the set."""
     held = 0.0
     name = "private" if sys.platform == "win32" else "rss"
     for pid in tuple(pids):
@@ -307,7 +312,7 @@ def _children_by_psutil(pids: set[int]) -> Reading:
 
 
 def _descendants(proc: Path) -> set[int] | None:
-    """Process ids of all below this process; None where procfs does not list them."""
+    """Process ids of all descendants of this process; None if procfs does not list them."""
     pending = _children_of(proc / "self")
     if pending is None:
         return None
@@ -321,7 +326,7 @@ def _descendants(proc: Path) -> set[int] | None:
 
 
 def _children_of(folder: Path) -> list[int] | None:
-    """Process ids of a process's children now; None where procfs does not list them.
+    """Process ids of a process's children now; None if procfs does not list them.
 
     Source: proc(5), /proc/pid/task/tid/children; measured: 0.15 ms with 40 threads, half of what
         `Path` takes.

@@ -1,6 +1,6 @@
 """Processor time of this process and its children, waiting for the disk, and throttling.
 
-Its clock's speed too. Rates are taken from one reading to the next; the first has none yet.
+Also the processor's clock speed. Rates are computed between two readings; the first has none.
 
 Source: proc(5), /proc/PID/stat, and https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat.
 """
@@ -27,10 +27,10 @@ class ProcessorReadings:
 
     Attributes:
         process: Processors that this process kept busy.
-        children: Those of its children, likewise.
-        throttled: Part of the time in which its control group was held back.
+        children: Processors that its children kept busy.
+        throttled: Part of the time in which its control group was throttled.
         disk_wait: Part of the time in which its main thread waited for the disk.
-        clock: Of the processor that its main thread ran on last, now.
+        clock: Current clock speed of the processor that its main thread ran on last.
     """
 
     process: Reading
@@ -41,7 +41,7 @@ class ProcessorReadings:
 
 
 class ProcessorUse:
-    """Owned by the agent's thread."""
+    """Reads processor use; owned by the agent's thread."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class ProcessorUse:
         proc: Path = Path("/proc"),
         sys: Path = Path("/sys"),
     ) -> None:
-        """Nothing was read yet.
+        """Prepare; nothing is read yet.
 
         Args:
-            children: Process ids of the children, as last listed.
-            proc: Where procfs is.
-            sys: Where sysfs is.
+            children: Returns the process ids of the children, as last listed.
+            proc: Mount point of procfs.
+            sys: Mount point of sysfs.
         """
         self._cpus = f"{sys}/devices/system/cpu"
         self._children = children
@@ -65,7 +65,7 @@ class ProcessorUse:
         self.find()
 
     def find(self) -> None:
-        """Find again what the kernel counts: a process may be moved, a switch be set."""
+        """Find the kernel's counters again: the process may have moved, a switch may be set."""
         self._throttling = ThrottlingCounter.find(self._proc / "self")
         self._has_clock = Path(f"{self._cpus}/cpu0/cpufreq").exists()
         try:
@@ -75,10 +75,10 @@ class ProcessorUse:
             self._counts_disk_wait = False
 
     def read(self, stat: ProcessStat | None) -> ProcessorReadings:
-        """What was used since the last reading; some ten microseconds, and ten a child.
+        """Use since the last reading; some ten microseconds, and ten per child.
 
         Args:
-            stat: Counters of this process; None: there is no procfs.
+            stat: Counters of this process; None without procfs.
         """
         now_s = monotonic()
         seconds = now_s - self._at_s

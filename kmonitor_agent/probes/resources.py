@@ -1,7 +1,7 @@
-"""Resources beside memory that a training can run out of, with what bounds each of them.
+"""Resources beside memory that a training can run out of, each with its bound.
 
 Each field is read as often as its cost allows: counters for each sample, listings after a pause
-that is a multiple of the time which they took.
+that is a multiple of the time they took.
 """
 
 import math
@@ -40,18 +40,18 @@ _MOST_BLOCKS: Final = 20_000
 
 
 class SharedBlocks:
-    """Reads them, as rarely as their number requires; owned by the agent's thread.
+    """Reads blocks of shared memory, as rarely as their number requires; agent's thread.
 
     Attributes:
-        names: Of those counted last.
+        names: Names of the blocks counted last.
     """
 
     def __init__(self, folder: Path = _SHARED_MEMORY, *, is_ours: Callable[[int], bool]) -> None:
-        """Take those that are there for those of others.
+        """Prepare; blocks that exist already count as those of other processes.
 
         Args:
-            folder: Where they lie.
-            is_ours: Whether a process id is this process's or that of a child.
+            folder: Folder of the blocks.
+            is_ours: Returns True if a process id is this process's or a child's.
         """
         self.names: list[str] = []
         self._folder = folder
@@ -65,7 +65,7 @@ class SharedBlocks:
             self._why_not = f"shared memory cannot be listed: {exc.strerror}"
 
     def read(self) -> tuple[Reading, Reading]:
-        """What they take, and what they can: the same and what is free there; bytes."""
+        """Memory that the blocks take, and the same plus the free space there, bytes."""
         return self._newest.newest()
 
     def _read_both(self) -> tuple[Reading, Reading]:
@@ -105,7 +105,7 @@ class SharedBlocks:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Files there, and in folders right below it, as joblib makes them."""
+    """Files in the folder, and in folders directly below it, as joblib creates them."""
     left = _MOST_BLOCKS
     for entry in os.scandir(folder):
         left -= 1
@@ -126,7 +126,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 _REST: Final = 1000.0
 _LONGEST_REST_S: Final = 60.0
-"""Pause after looking at a disk, as a multiple of the time: one of a server's may be slow."""
+"""Longest pause after reading a disk, seconds: a server's disk may be slow."""
 
 Fields = Iterator[tuple[str, Reading]]
 
@@ -135,14 +135,14 @@ class Resources:
     """Reads resources; owned by the agent's thread.
 
     Attributes:
-        shared_blocks: Blocks of shared memory that were made since.
+        shared_blocks: Blocks of shared memory that were created since the start.
     """
 
     def __init__(self, memory: ProcessMemory, proc: Path = PROC) -> None:
-        """Begin with nothing read.
+        """Prepare; nothing is read yet.
 
         Args:
-            memory: Knows the children.
+            memory: Source of the children's process ids.
         """
         self._folder = proc / "self"
         self._memory = memory
@@ -152,7 +152,7 @@ class Resources:
         self.shared_blocks = SharedBlocks(is_ours=memory.is_ours)
 
     def find(self) -> None:
-        """Find control groups and disks again: a process may be moved, a folder be made."""
+        """Find control groups and disks again: the process may have moved, a folder may be new."""
         self._pressure.find()
         for disk in self._disks.values():
             disk.find()
@@ -161,7 +161,7 @@ class Resources:
         """Fields of a sample.
 
         Args:
-            stat: Counters of this process; None: there is no procfs.
+            stat: Counters of this process; None without procfs.
             disk: Folder in which the fit writes its checkpoints; None: it writes none.
         """
         yield "open_files", read_open_files(self._folder)
@@ -211,14 +211,14 @@ class Resources:
 
 
 def _whole(used: Reading, left: Reading) -> Reading:
-    """What there can be: what there is, and as many more as can be started."""
+    """Total that is possible: the current number plus the number that can still be started."""
     if used.value is None or left.value is None:
         return Reading.missing(used.unit, used.absent or left.absent)
     return Reading(used.value + left.value, used.unit, f"{left.source}, of the total")
 
 
 class _Disk:
-    """Room on the disk of a folder, read as often as it answers quickly."""
+    """Space on the disk of a folder, read as often as its speed allows."""
 
     def __init__(self) -> None:
         self._folder: str | None = None
@@ -227,11 +227,11 @@ class _Disk:
         self._newest = Reading.missing("bytes", "not read yet"), Reading.missing("bytes", "")
 
     def find(self) -> None:
-        """Find the folder again: it may have been made, or a disk mounted."""
+        """Find the folder again: it may be new, or a disk may have been mounted."""
         self._folder = None
 
     def read(self, folder: str | None) -> tuple[Reading, Reading]:
-        """What is used by everybody, and what can be; without what is kept for root."""
+        """Used and total space of all users, without the space reserved for root."""
         if folder is None:
             missing = Reading.missing("bytes", "no such folder")
             return missing, missing
@@ -267,7 +267,7 @@ def _room(existing: Path) -> tuple[Reading, Reading]:
 
 
 def working_folder() -> str | None:
-    """The folder in which the process is; None: it is gone."""
+    """Working folder of the process; None if it no longer exists."""
     try:
         return os.getcwd()  # noqa: PTH109 - each second, for a fifth of the time
     except OSError:
@@ -275,7 +275,7 @@ def working_folder() -> str | None:
 
 
 def temp_folder() -> str:
-    """The folder for temporary files; `tempfile` would choose one, by writing there."""
+    """Folder for temporary files, found without `tempfile`, which writes files to choose one."""
     chosen = getattr(sys.modules.get("tempfile"), "tempdir", None)
     if type(chosen) is str:
         return chosen

@@ -1,4 +1,4 @@
-"""Step time from begin to begin, kept in a histogram: constant work and no memory a step."""
+"""Step time from begin to begin, kept in a histogram: constant work and no memory per step."""
 
 from collections.abc import Callable
 from math import exp, log
@@ -16,17 +16,18 @@ _OFFSET: Final = -log(_SHORTEST_S) * _PER_LOG
 _BUCKETS: Final = int(log(_LONGEST_S / _SHORTEST_S) * _PER_LOG) + 2
 _LEAST_MEASURED: Final = 2
 _LEAST_STEPS: Final = _LEAST_MEASURED + 2
-"""From begin to begin there is one less, and the first is kept apart."""
+"""Minimum number of steps: between begins there is one time less, and the first is excluded."""
 
 _NEVER: Final = float("inf")
 
 SLOW_TIMES: Final = 3.0
-"""A step is slow that takes so many times the median."""
+"""Multiple of the median from which a step is slow."""
 
 _BEHIND_STEPS: Final = 2.0
 _BEHIND_S: Final = 0.02
 _BEHIND_PART: Final = 0.1
-"""A device is behind with so many steps, seconds and part of an epoch at the last step."""
+"""A device is behind if it lags by this many steps, seconds and this part of an epoch at the last
+step."""
 
 Hook = Callable[..., None]
 
@@ -62,10 +63,10 @@ class StepClock:
         """Begin outside of any epoch.
 
         Args:
-            steps_per_execution: Steps between two ticks.
-            on_due: Called at the begin of a step when `due`, and of the last that was planned,
-                before that step is timed. Nothing of ours may raise in it. None: nothing waits.
-            on_fault: Called with what a step's begin raised; must not raise.
+            steps_per_execution: Number of steps between two ticks.
+            on_due: Called at the begin of a step when `due`, and of the last planned step, before
+                that step is timed. Our own code in it must not raise. None: no callback.
+            on_fault: Called with an exception raised at a step's begin; must not raise.
         """
         self._last_tick: float = _NEVER
         self._due_at: float = _NEVER
@@ -76,7 +77,7 @@ class StepClock:
 
     @property
     def due(self) -> bool:
-        """Whether something waits for the next step's begin; set by any thread."""
+        """True if `on_due` is to be called at the next step's begin; set by any thread."""
         return self._due_at == 0
 
     @due.setter
@@ -86,16 +87,16 @@ class StepClock:
 
     @property
     def is_last(self) -> bool:
-        """Whether the step that begins next is the last that was planned."""
+        """True if the step that begins next is the last planned one."""
         return self._ticks == self._last_tick
 
     @property
     def steps_per_tick(self) -> int:
-        """Steps of one execution."""
+        """Number of steps of one execution."""
         return self._per_tick
 
     def due_after(self, ticks: int) -> None:
-        """Have `on_due` called when so many more have begun."""
+        """Have `on_due` called after this many more ticks."""
         self._due_at = min(self._planned_tick(), self._ticks + max(1, ticks))
 
     def _planned_tick(self) -> float:
@@ -105,7 +106,7 @@ class StepClock:
         """Have `on_due` called at the last step of the epoch.
 
         Args:
-            steps: In the epoch; None: not known.
+            steps: Number of steps in the epoch; None: unknown.
         """
         self._last_tick = _NEVER if not steps else max(0, -(-steps // self._per_tick) - 1)
         self.due = self.due
@@ -116,16 +117,16 @@ class StepClock:
         return self._ticks * self._per_tick
 
     def begin_epoch(self) -> None:
-        """Forget the last epoch's steps."""
+        """Start a new epoch without steps."""
         self._counts = [0] * _BUCKETS
         self._ticks = self._measured = 0
         self._sum = self._max = self._last = 0.0
         self._first = -1.0
 
     def tick(self, batch: Any = None, logs: Any = None) -> None:
-        """A step begins. Never raises an `Exception`: a fault goes to `on_fault`.
+        """Count the begin of a step. Never raises an `Exception`: a fault goes to `on_fault`.
 
-        Written flat: each call and each look-up here is paid at every step. A `try` costs nothing.
+        Written flat: each call and each look-up here costs time at every step. A `try` is free.
         """
         if self._ticks >= self._due_at and self._on_due is not None:
             self._on_due()
@@ -157,10 +158,10 @@ class StepClock:
             self._on_fault(exc)
 
     def leave_out(self, *, retraced: bool) -> None:
-        """Time nothing between the last step's begin and the next one's.
+        """Leave out the time between the last step's begin and the next one's.
 
         Args:
-            retraced: The next step traces again, so it is left out too.
+            retraced: True if the next step traces again, so that it is left out too.
         """
         self._last = 0.0
         if retraced and self._first >= 0.0:
@@ -174,10 +175,10 @@ class StepClock:
         return self._at(self._counts[:], 0.5 * measured) / self._per_tick
 
     def why_untimed(self, planned_steps: int | None) -> str:
-        """Why an epoch is too short to time its steps; empty when it is long enough or unknown.
+        """Reason why an epoch is too short to time its steps; empty if it is not, or unknown.
 
         Args:
-            planned_steps: Steps in an epoch; None until known.
+            planned_steps: Number of steps in an epoch; None until known.
         """
         if planned_steps is None or -(-planned_steps // self._per_tick) >= _LEAST_STEPS:
             return ""
@@ -189,11 +190,11 @@ class StepClock:
         )
 
     def step_times(self, computed_s: float = 0.0) -> StepTimes | None:
-        """The running epoch's steps so far; None when fewer than two were measured.
+        """Step times of the running epoch so far; None if fewer than two were measured.
 
         Args:
-            computed_s: When the last step's logs were there, by `perf_counter`; 0: not known.
-                Where that is long after the step began, steps were handed to a device that was
+            computed_s: Time at which the last step's logs were available, by `perf_counter`; 0:
+                unknown. If it is long after the step began, steps were handed to a device that was
                 behind, and only their mean is known.
         """
         if self._measured < _LEAST_MEASURED:
@@ -221,7 +222,7 @@ class StepClock:
         )
 
     def _slow(self, counts: list[int], above_s: float) -> _SlowSteps:
-        """The steps that took longer, as far as the buckets show."""
+        """Steps that took longer than `above_s`, as far as the buckets show."""
         first = max(0, int(log(max(above_s, _SHORTEST_S)) * _PER_LOG + _OFFSET) + 1)
         slow = sum(counts[first:])
         if not slow:

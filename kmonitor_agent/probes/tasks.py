@@ -1,7 +1,7 @@
 """Threads and processes of this process, and how many more can be started.
 
 Each thread and each process is a task of the kernel. Three limits hold: `pids.max` of a control
-group, RLIMIT_NPROC of the user (not of root), and what the kernel itself allows in all.
+group, RLIMIT_NPROC of the user (not of root), and the kernel's own total.
 """
 
 import os
@@ -25,23 +25,23 @@ except ImportError:  # Windows has none
     resource = None
 
 _CORE_FRACTION: Final = 0.00002
-"""Part of a core that reading the bounds may cost."""
+"""Maximum part of a core for reading the bounds."""
 
 _NEAR: Final = 4
-"""The user's own tasks are counted where the limit is below so many times those of the host."""
+"""The user's own tasks are counted if the limit is below this multiple of the host's tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessStat:
-    """What one read of /proc/self/stat says.
+    """Values of one read of /proc/self/stat.
 
     Attributes:
-        threads: That the process has now.
-        major_faults: Pages that it had to wait for a disk for, since it started.
-        address_space_bytes: That it uses.
-        processor_ticks: Time that it spent on processors.
-        processor: That its main thread ran on last; None: not known.
-        block_io_ticks: Time that its main thread waited for disks; None: not known.
+        threads: Current number of threads.
+        major_faults: Number of page faults that had to wait for a disk, since the process started.
+        address_space_bytes: Address space in use, bytes.
+        processor_ticks: Time that the process spent on processors, clock ticks.
+        processor: Processor that its main thread ran on last; None: unknown.
+        block_io_ticks: Time that its main thread waited for disks, clock ticks; None: unknown.
     """
 
     threads: int
@@ -53,10 +53,10 @@ class ProcessStat:
 
 
 def read_process_stat(folder: Path | str = PROC / "self") -> ProcessStat | None:
-    """Counters of a process; about 10 us. None where there is no procfs, or it says nonsense.
+    """Counters of a process; about 10 us. None without procfs, or if its contents are invalid.
 
     Args:
-        folder: The process's in procfs.
+        folder: Folder of the process in procfs.
 
     Source: proc_pid_stat(5): fields 12, 14, 15, 20, 23, 39 and 42.
     """
@@ -75,12 +75,14 @@ def read_process_stat(folder: Path | str = PROC / "self") -> ProcessStat | None:
 
 _STAT_PLACES: Final = (17, 9, 20, 11, 12)
 _STAT_LATER: Final = (36, 39)
-"""Places behind the name: num_threads, majflt, vsize, utime, stime; processor and
-delayacct_blkio_ticks, which old kernels do not have."""
+"""Indices behind the name: `_STAT_PLACES` are num_threads, majflt, vsize, utime, stime.
+
+`_STAT_LATER` are processor and delayacct_blkio_ticks, which old kernels do not have.
+"""
 
 
 def threads_by_psutil() -> Reading:
-    """Threads of this process where there is no procfs."""
+    """Number of threads of this process, for systems without procfs."""
     try:
         return Reading(float(psutil.Process().num_threads()), "threads", "process: psutil")
     except FAILURES as exc:
@@ -88,19 +90,18 @@ def threads_by_psutil() -> Reading:
 
 
 class TasksLeft:
-    """How many more threads or processes can be started; owned by the agent's thread."""
+    """Number of threads or processes that can still be started; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Begin with nothing read."""
         self._proc = proc
         self._left = Paced(self._read, _CORE_FRACTION)
         self._in_use: Hashable = None
 
     def read(self, in_use: Hashable) -> Reading:
-        """The smallest of the bounds, as old as its cost requires.
+        """Smallest of the bounds, as old as its cost requires.
 
         Args:
-            in_use: What this process has; where it changed, so has what is left.
+            in_use: Current counts of this process; a change means that the result is outdated.
         """
         if in_use != self._in_use:
             self._in_use = in_use
@@ -142,7 +143,7 @@ class TasksLeft:
         yield limit - used, "user: RLIMIT_NPROC"
 
     def _count_of_user(self) -> int:
-        """Threads of all processes of this user: 20 us a process."""
+        """Number of threads of all processes of this user; 20 us per process."""
         count = 0
         user = os.getuid()
         for entry in os.scandir(self._proc):
@@ -158,10 +159,10 @@ class TasksLeft:
 def describe_threads(
     names: Mapping[int, str], folder: Path = PROC / "self"
 ) -> Counter[tuple[str, str]]:
-    """Name of each thread, with how many are the same; 10 us a thread.
+    """Number of threads by name; 10 us per thread.
 
     Args:
-        names: Of Python's threads, by the system's number.
+        names: Names of Python's threads, by the system's thread id.
         folder: This process's in procfs.
 
     Raises:
@@ -177,7 +178,7 @@ def describe_threads(
 def describe_processes(
     children: Iterable[int], zombies: Collection[int], proc: Path = PROC
 ) -> Counter[tuple[str, str]]:
-    """Name of each child, with how many are the same; 10 us a child.
+    """Number of children by name; 10 us per child.
 
     Args:
         children: Process ids.
@@ -190,7 +191,7 @@ def describe_processes(
 
 
 def _command(folder: Path) -> str:
-    """Name of a thread or process; empty where it is gone."""
+    """Name of a thread or process; empty if it is gone."""
     try:
         return (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -1,8 +1,9 @@
 """Save, collect and reload of a model, on the training thread, in a running `fit` or between two.
 
-None of them raises. When a step fails, the model is left or put back as it was and training goes
-on; the outcome says what failed. A reload saves the state, drops the step functions, clears Keras'
-session and restores the state; whatever fails on the way, the fit gets its step functions back.
+None of these functions raises. When a step fails, the model stays or is restored as it was and
+training continues; the outcome names the failure. A reload saves the state, drops the step
+functions, clears Keras' session and restores the state; whatever fails on the way, the fit gets
+its step functions back.
 """
 
 import contextlib
@@ -66,12 +67,12 @@ def save(
     """Write the model's exact state to the store; nothing else changes.
 
     Args:
-        framework: The model's.
-        model: Being trained, or not.
-        store: Where the state is saved.
-        tag: Where in the run this is.
-        export: Whether to write a `.keras` file beside it; if that fails the save is kept, and
-            the outcome says why.
+        framework: Framework of the model.
+        model: The model, in training or not.
+        store: Store for the state.
+        tag: Position in the run.
+        export: True to write a `.keras` file beside the checkpoint; if that fails the checkpoint
+            is kept, and the outcome says why.
     """
 
     def work(run: _ActionContext) -> None:
@@ -97,17 +98,17 @@ def reload(
     mode: ReloadMode | None = None,
     agreement: ReloadAgreement | None = None,
 ) -> ReclaimOutcome:
-    """Save, drop the model's functions, clear the session, restore: training goes on the same.
+    """Save, drop the model's functions, clear the session, restore: training continues unchanged.
 
     Args:
-        framework: The model's.
-        model: Being trained, or not.
-        store: Where the state is saved.
-        tag: Where in the run this is.
-        mode: "assign" restores into the existing variables. "recreate" makes new ones where that
-            is safe, else the outcome says why it was not done. None: assign.
-        agreement: With the other workers that train the model; None: nobody else does. A worker
-            that is not the chief keeps the state in memory and writes nothing.
+        framework: Framework of the model.
+        model: The model, in training or not.
+        store: Store for the state.
+        tag: Position in the run.
+        mode: "assign" restores into the existing variables. "recreate" creates new ones if that is
+            safe, else the outcome says why not. None: "assign".
+        agreement: Agreement with the other workers that train the model; None: there are none. A
+            worker that is not the chief keeps the state in memory and writes nothing.
     """
     state_store = store if agreement is None or agreement.is_chief else InMemoryStateStore()
 
@@ -120,7 +121,7 @@ def reload(
 
 
 def skipped_reload(framework: Framework, model: KerasModel, why: str) -> ReclaimOutcome:
-    """Outcome of a reload that was not begun, for this reason."""
+    """Outcome of a reload that was not started, for this reason."""
 
     def work(run: _ActionContext) -> None:
         raise _ActionFailed(why)
@@ -129,9 +130,9 @@ def skipped_reload(framework: Framework, model: KerasModel, why: str) -> Reclaim
 
 
 def predict_reload_effect(framework: Framework, model: KerasModel) -> str:
-    """What a reload of this model would change in its result, before one is requested.
+    """Effect of a reload on this model's result, as text, before one is requested.
 
-    Known once a step was traced. Empty when a reload is exact, or nothing is known.
+    Known once a step was traced. Empty if a reload is exact, or the effect is unknown.
     """
     try:
         steps = framework.reclaim_steps()
@@ -141,7 +142,7 @@ def predict_reload_effect(framework: Framework, model: KerasModel) -> str:
 
 
 class _ActionFailed(Exception):
-    """An action that was not done; `why` is for the user."""
+    """An action that was not completed; `why` is for the user."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -150,7 +151,7 @@ class _ActionFailed(Exception):
 
 @dataclass(slots=True)
 class _ActionContext:
-    """One running action: what it works on, and the outcome as far as it is known."""
+    """One running action: its model, its framework, and the outcome so far."""
 
     framework: Framework
     steps: ReclaimSteps
@@ -158,10 +159,9 @@ class _ActionContext:
     outcome: ReclaimOutcome
     notes: list[str]
     held_values: list[Any] = field(default_factory=list[Any])
-    """The state's values while they are in the variables' own memory; empty if they are not."""
+    """Values of the state that are held in the variables' own memory; empty if they are not."""
 
     def update_outcome(self, **known: Any) -> None:
-        """Fill in fields of the outcome."""
         self.outcome = replace(self.outcome, **known)
 
     def measure(self) -> None:
@@ -214,7 +214,7 @@ def _failed(context: _ActionContext | None, nothing: ReclaimOutcome, why: str) -
 
 
 def _failure_text(exc: BaseException) -> str:
-    """Why an action failed, for the user."""
+    """Reason why an action failed, for the user."""
     if isinstance(exc, _ActionFailed):
         return exc.why
     if isinstance(exc, NotACheckpoint):
@@ -281,7 +281,7 @@ def _collect(context: _ActionContext) -> None:
 
 
 def _release(context: _ActionContext) -> bool:
-    """Whether there was something that a collection now frees."""
+    """Release retained traces; True if there were any, which a garbage collection now frees."""
     released: ReleasedTraces = context.steps.release_retained()
     context.update_outcome(
         released_traces=context.outcome.released_traces + released.traces,
@@ -302,7 +302,7 @@ def _reload(
     mode: ReloadMode,
     agreement: ReloadAgreement | None,
 ) -> bool:
-    """Whether the model had step functions of Keras, which were made again."""
+    """Reload; True if the model had step functions of Keras, which were recreated."""
     if inexact := context.steps.inexact(context.model):
         context.notes.append(inexact)
     with contextlib.nullcontext() if inexact else _traced_again(context, mode):
@@ -318,15 +318,15 @@ def _reload(
 
 
 _TRACE_BYTES: Final = 64 * MIB
-"""What has to be free before a step is traced again: TensorFlow crashes where there is none."""
+"""Memory that must be free before a step is traced again, bytes: TensorFlow crashes without it."""
 
 
 @contextlib.contextmanager
 def _traced_again(context: _ActionContext, mode: ReloadMode) -> Generator[None]:
-    """The step functions are the same when they are traced again, and are traced already.
+    """Trace new step functions that equal the old ones, ready to replace them in the block.
 
     Raises:
-        _ActionFailed: They are not the same.
+        _ActionFailed: The new step functions differ from the old ones.
     """
     steps = context.steps
     if not isinstance(steps, ChecksRetracing):
@@ -393,7 +393,10 @@ def _judge_reload(context: _ActionContext, *, had_functions: bool) -> None:
 
 
 def _hold_values(context: _ActionContext, state: Sequence[StateVariable]) -> list[Any]:
-    """All values in place, for `_restore_values` to see that nobody wrote to them; or none."""
+    """Values held in place, so that `_restore_values` can check that they are unchanged.
+
+    Or none.
+    """
     held: list[Any] = []
     if isinstance(context.steps, HoldsValues):
         for state_variable in state:
@@ -411,10 +414,10 @@ def _restore_values(
     checkpoint: Checkpoint,
     mode: ReloadMode,
 ) -> None:
-    """Have every variable hold what was saved, and note the mode in which that was done.
+    """Give every variable its saved value, and note the mode of the restore.
 
     Raises:
-        _ActionFailed: It is as it was saved all the same, or it is damaged; the text says which.
+        _ActionFailed: Restoring failed; the text says if the state is unchanged or damaged.
     """
     try:
         recreated = mode == "recreate" and _recreate(context, state, store, checkpoint)
@@ -431,7 +434,7 @@ def _recreate(
     store: StateStore,
     checkpoint: Checkpoint,
 ) -> bool:
-    """Recreate the variables if that is safe; whether it was."""
+    """Recreate the variables if that is safe; True if it was."""
     steps = context.steps
     if not isinstance(steps, RecreatesVariables):
         why = "not available with this framework"
@@ -469,7 +472,7 @@ def _settle(
 
 
 def _are_held(context: _ActionContext, state: Sequence[StateVariable]) -> bool:
-    """Whether no variable was written to since it was saved; lets go of the held values."""
+    """True if no variable was written to since it was saved; releases the held values."""
     steps, held, context.held_values = context.steps, context.held_values, []
     return (
         bool(held)
@@ -526,7 +529,7 @@ def _checksum(context: _ActionContext, state: Sequence[StateVariable]) -> str:
 
 
 def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
-    """Memory and graph size now; what cannot be read is None."""
+    """Memory and graph size now; unreadable values are None."""
     graph = framework.graph(model)
     has_functions = graph.operations is not None and framework.function_count().value is not None
     return Footprint(
@@ -539,7 +542,7 @@ def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
 
 
 def collect_garbage() -> None:
-    """Free Python's unreachable objects, whatever the script set for its own collections."""
+    """Free Python's unreachable objects, whatever the script's garbage collection settings are."""
     gc.collect()
 
 

@@ -1,4 +1,4 @@
-"""Checkpoint files: HDF5 with one dataset a variable, between the seal's block and its index.
+"""Checkpoint files: HDF5 with one dataset per variable, between the seal's block and its index.
 
 Datasets are named by their ordinal, so equal paths do not collide. Dtypes that HDF5 does not know
 (bfloat16, float8) are stored as unsigned integers of the same width with their name beside them.
@@ -40,31 +40,31 @@ FORMAT: Final = "kmonitor-state-1"
 
 
 ARCHITECTURE: Final = "architecture"
-"""Name of the dataset with the text from which the model can be built."""
+"""Name of the dataset with the architecture, a text from which the model can be built."""
 
 
 _SLICE_BYTES: Final = 1024 * 1024
-"""Bytes read and compared at a time: few enough to stay in a processor's cache."""
+"""Number of bytes read and compared at a time: few enough for a processor's cache."""
 
 
 class Checksum:
-    """CRC-32 over the CRC-32s of arrays in order: quick, and finds the damage that disks do."""
+    """CRC-32 over the CRC-32s of arrays in order: fast, and finds damage by disks."""
 
     def __init__(self) -> None:
         self._crc = 0
 
     def add(self, array: Any) -> int:
-        """Take one more array; its own CRC-32."""
+        """Add an array and return its own CRC-32."""
         crc = _crc_of(array)
         self.add_crc(crc)
         return crc
 
     def add_crc(self, crc: int) -> None:
-        """Take one more array, whose CRC-32 is known."""
+        """Add an array whose CRC-32 is known."""
         self._crc = zlib.crc32(crc.to_bytes(4, "big"), self._crc)
 
     def text(self) -> str:
-        """The form in headers and records: "crc32:0123abcd"."""
+        """Text for headers and records: "crc32:0123abcd"."""
         return f"crc32:{self._crc:08x}"
 
 
@@ -79,8 +79,8 @@ def write_state(
 ) -> CheckpointHeader:
     """Fill a new file, one variable in memory at a time; the caller flushes it.
 
-    `architecture` is a text that `read_architecture` gives back. A failure of the disk is raised
-    when the file is flushed: what is there then is no checkpoint.
+    `architecture` is the text that `read_architecture` returns. A disk failure is raised when the
+    file is flushed: the file is then not a checkpoint.
 
     Raises:
         NotACheckpoint: The tag is too long for a file's block.
@@ -105,13 +105,13 @@ def write_state(
 
 
 def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator[Any]:
-    """Values in order as numpy arrays, each checked before it is given.
+    """Values in order as numpy arrays, each checked before it is yielded.
 
     Args:
-        empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
+        empty: Creates an array of shape and dtype, into which a large value is read and checked.
 
     Raises:
-        NotACheckpoint: One is missing or damaged.
+        NotACheckpoint: A value is missing or damaged.
         OSError: The file cannot be read.
     """
     checksum = Checksum()
@@ -126,12 +126,13 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
 
 
 def holds_values(path: Path, values: Iterator[Any]) -> bool:
-    """Whether a file holds these numpy arrays in this order, every bit, and says so of itself.
+    """True if a valid checkpoint file holds exactly these numpy arrays in this order, every bit.
 
-    Read and compared slice by slice: quicker than checksums, and no second variable in memory.
+    Values are read and compared slice by slice: faster than checksums, without a second variable
+        in memory.
 
     Raises:
-        NotACheckpoint: It is not a whole checkpoint.
+        NotACheckpoint: The file is not a complete checkpoint.
         OSError: The file cannot be read.
     """
     checksum = Checksum()
@@ -146,10 +147,10 @@ def holds_values(path: Path, values: Iterator[Any]) -> bool:
 
 
 def read_architecture(path: Path) -> str:
-    """The text from which a file's model can be built; empty if the file has none.
+    """Text from which a file's model can be built; empty if the file has none.
 
     Raises:
-        NotACheckpoint: It is damaged.
+        NotACheckpoint: The file is damaged.
         OSError: The file cannot be read.
     """
     with open_sealed(path) as (sealed, raw):
@@ -163,7 +164,7 @@ def read_variable_facts(path: Path) -> list[StoredVariableFacts]:
     """Facts of a file's variables, in order, without reading the values.
 
     Raises:
-        NotACheckpoint: It is not a whole checkpoint.
+        NotACheckpoint: The file is not a complete checkpoint.
         OSError: The file cannot be read.
     """
     with open_sealed(path) as (sealed, _):
@@ -174,7 +175,7 @@ def verify_checkpoint(path: Path) -> None:
     """Read every byte of a file and compare its checksums.
 
     Raises:
-        NotACheckpoint: It is damaged.
+        NotACheckpoint: The file is damaged.
         OSError: The file cannot be read.
     """
     deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
@@ -199,7 +200,7 @@ def _write_header(file: Any, header: CheckpointHeader) -> None:
 
 
 def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
-    """Write one with its checksum, which is computed meanwhile."""
+    """Write a variable with its checksum, which is computed at the same time."""
     if array.nbytes < _SLICE_BYTES:
         dataset = _write_array(file, name, array)
         crc = _crc_of(array)
@@ -217,7 +218,7 @@ def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
 
 
 _HDF5_KINDS: Final = "biufc"
-"""Kinds of numpy dtypes that HDF5 stores as they are."""
+"""Kinds of numpy dtypes that HDF5 stores unchanged."""
 
 
 def _write_array(file: Any, name: str, array: Any) -> Any:
@@ -229,7 +230,7 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
 
 
 def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
-    """One as a numpy array, checked. Raises: NotACheckpoint, OSError."""
+    """A value as a checked numpy array. Raises: NotACheckpoint, OSError."""
     with _sound(what):
         dtype = _parse_dtype(value.facts.dtype)
         if math.prod(value.facts.shape) * dtype.itemsize != value.n_bytes:
@@ -248,7 +249,7 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
 
 
 def _parse_dtype(name: str) -> Any:
-    """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
+    """The dtype that a file names. Raises: AttributeError, TypeError: It does not exist."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -266,7 +267,7 @@ def _sound(what: str) -> Generator[None]:
 
 
 def _fill(array: Any, raw: FileIO) -> int:
-    """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
+    """Read an array's bytes; return their CRC-32, computed slice by slice while reading."""
     flat = _bytes_of(array)
     came = SimpleQueue[Any]()
     with BackgroundTask(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
@@ -311,7 +312,7 @@ def _is_at_path(path: Path, offset: int, flat: Any) -> bool:
 
 
 def _is_at(raw: FileIO, offset: int, flat: Any) -> bool:
-    """Whether these bytes are at that place of a file."""
+    """True if these bytes are at that offset of a file."""
     buffer = np.empty(min(flat.size, _SLICE_BYTES), np.uint8)
     raw.seek(offset)
     for start in range(0, flat.size, _SLICE_BYTES):
@@ -324,7 +325,7 @@ def _is_at(raw: FileIO, offset: int, flat: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two flat arrays of bytes are equal; eight at a time, which is quicker."""
+    """True if two flat byte arrays are equal; compares eight bytes at a time, which is faster."""
     whole = one.size // 8 * 8
     if one.size != other.size or not np.array_equal(one[whole:], other[whole:]):
         return False

@@ -3,7 +3,7 @@
 A checkpoint is read after a crash, from a disk that may have been the cause of it. HDF5 checks
 little: a wrong bit in a value is read as another weight, one in its own structure can crash the
 process that reads it, here the training. A wrong weight is worse than no checkpoint, since nothing
-shows it. So nothing is read that was not checked first, and a check of the whole file needs no
+reveals it. So everything is checked before it is read, and a check of the whole file needs no
 HDF5.
 
 The block is the file's HDF5 user block: magic, CRC-32, then JSON with the header that listings
@@ -26,7 +26,10 @@ from typing import Any, Final, Protocol
 from kmonitor_agent.wire.local.private_files import open_plain
 
 BLOCK_BYTES: Final = 4096
-"""Length of the block. HDF5 allows powers of two from 512; this one keeps its data on pages."""
+"""Length of the block, bytes.
+
+HDF5 allows powers of two from 512; this one aligns data to pages.
+"""
 
 
 MAGIC: Final = b"kmonitor"
@@ -39,22 +42,22 @@ _CRC_END: Final = len(MAGIC) + 4
 _CHUNK_BYTES: Final = 1024 * 1024
 
 _INDEX_BYTES: Final = 256 * 1024 * 1024
-"""Largest index that is read: that of a million variables."""
+"""Maximum size of an index, bytes: that of a million variables."""
 
 
 _REST_BYTES: Final = 1024 * 1024 * 1024
-"""Most bytes between the values that are read: what HDF5 writes about a million variables."""
+"""Maximum number of bytes between the values: HDF5's metadata of a million variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointTag:
-    """Where in a run a state was taken.
+    """Position in a run at which a state was taken.
 
     Attributes:
         run: Run id.
         fit: Ordinal of the fit in the run, from 1.
-        epoch: Index from 0 of the epoch in or after which it is.
-        step: Steps done in that epoch when it was taken within; 0 at an epoch's end.
+        epoch: Index from 0 of the epoch in or after which the state was taken.
+        step: Steps done in that epoch if the state was taken within it; 0 at an epoch's end.
     """
 
     run: str
@@ -68,11 +71,11 @@ class CheckpointHeader:
     """Header of a checkpoint file.
 
     Attributes:
-        tag: Where in the run it was taken.
-        wall_s: When, UTC epoch seconds.
-        variables: How many variables it holds.
-        state_bytes: Their size, bytes.
-        checksum: "crc32:..." over all of them in order.
+        tag: Position in the run at which it was taken.
+        wall_s: Time at which it was taken, UTC epoch seconds.
+        variables: Number of variables.
+        state_bytes: Size of the variables, bytes.
+        checksum: "crc32:..." over all variables in order.
     """
 
     tag: CheckpointTag
@@ -87,9 +90,9 @@ class VariableToStore:
     """One variable to be written.
 
     Attributes:
-        path: Where it belongs, for people.
+        path: Path in the model, for people.
         n_bytes: Its size, bytes.
-        variable: What `read` is called with.
+        variable: Argument for `read`.
     """
 
     path: str
@@ -102,9 +105,9 @@ class StoredVariableFacts:
     """One variable that a file holds.
 
     Attributes:
-        path: Where it belongs: its group ("model", "metrics", "optimizer", "seed"), then names.
-        shape: Of its value.
-        dtype: Of its value, by name.
+        path: Path in the model: group ("model", "metrics", "optimizer", "seed"), then names.
+        shape: Shape of its value.
+        dtype: Name of its value's dtype.
     """
 
     path: str
@@ -113,10 +116,10 @@ class StoredVariableFacts:
 
 
 class NotACheckpoint(Exception):
-    """A file that is no whole checkpoint.
+    """A file that is not a complete checkpoint.
 
     Attributes:
-        why: What is wrong with it.
+        why: The reason, as text.
     """
 
     def __init__(self, why: str) -> None:
@@ -129,10 +132,10 @@ class SealedValue:
     """One value in a file.
 
     Attributes:
-        facts: What it is.
-        offset: Where in the file its bytes lie, in one piece.
-        n_bytes: How many.
-        crc32: Of them.
+        facts: Path, shape and dtype of the variable.
+        offset: Offset of its bytes in the file, in one piece.
+        n_bytes: Number of its bytes.
+        crc32: CRC-32 of its bytes.
     """
 
     facts: StoredVariableFacts
@@ -146,8 +149,8 @@ class SealedContents:
     """A file's header and index, verified.
 
     Attributes:
-        header: As it is listed.
-        sealed_values: Of its variables, in order.
+        header: Header of the file.
+        sealed_values: Values of its variables, in order.
         architecture: The text from which the model can be built; None if there is none.
     """
 
@@ -157,19 +160,19 @@ class SealedContents:
 
 
 class SeekableFile(Protocol):
-    """A binary file without a buffer."""
+    """An unbuffered binary file."""
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move."""
+        """Set the position."""
         ...
 
     def read(self, size: int = -1, /) -> bytes | None:
-        """At most `size` bytes."""
+        """Read at most `size` bytes."""
         ...
 
 
 class WritableFile(SeekableFile, Protocol):
-    """One that is being written."""
+    """An unbuffered binary file that is being written."""
 
     def write(self, data: memoryview, /) -> int: ...
 
@@ -180,18 +183,18 @@ def open_checkpoint(path: Path) -> FileIO:
 
 
 def read_header(path: Path) -> CheckpointHeader:
-    """A file's header; only its block is read, and its length compared.
+    """Header of a file; reads only the block, and compares the file's length.
 
     Raises:
-        NotACheckpoint: It is not a whole checkpoint.
-        OSError: It cannot be read.
+        NotACheckpoint: The file is not a complete checkpoint.
+        OSError: The file cannot be read.
     """
     with open_checkpoint(path) as file:
         return _read_block(file).header
 
 
 def has_checkpoint_magic(path: Path) -> bool:
-    """Whether a file can be read and says that it is sealed, whole or not."""
+    """True if a file is readable and begins with the magic of a checkpoint, complete or not."""
     try:
         with open_checkpoint(path) as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -201,11 +204,11 @@ def has_checkpoint_magic(path: Path) -> bool:
 
 @contextlib.contextmanager
 def open_sealed(path: Path) -> Generator[tuple[SealedContents, Any]]:
-    """An open file, all of it verified but the values: their reader checks those.
+    """An open file, verified except for the values, which their reader checks.
 
     Raises:
-        NotACheckpoint: It is not a whole checkpoint.
-        OSError: It cannot be read.
+        NotACheckpoint: The file is not a complete checkpoint.
+        OSError: The file cannot be read.
     """
     with open_checkpoint(path) as file:
         yield _read_seal(file), file
@@ -221,10 +224,10 @@ class _Block:
 
 
 def write_seal(file: WritableFile, contents: SealedContents) -> None:
-    """Add index and block to a file whose HDF5, behind room for the block, is written.
+    """Add index and block to a file that has space for the block, followed by its HDF5.
 
     Raises:
-        NotACheckpoint: The header is longer than the block, or two values lie in one place.
+        NotACheckpoint: The header is longer than the block, or two values overlap.
     """
     index_at = file.seek(0, os.SEEK_END)
     rest_crc32 = _crc_of_rest(file, _all_values(contents), index_at)
@@ -320,7 +323,7 @@ def _all_values(contents: SealedContents) -> list[SealedValue]:
 
 
 def _crc_of_rest(file: SeekableFile, sealed_values: Sequence[SealedValue], end: int) -> int:
-    """The CRC-32 of what lies behind the block, before `end` and in no piece."""
+    """CRC-32 of all bytes between the block and `end` that belong to no value."""
     crc = 0
     at = BLOCK_BYTES
     if end - at - sum(each.n_bytes for each in sealed_values) > _REST_BYTES:
@@ -335,7 +338,7 @@ def _crc_of_rest(file: SeekableFile, sealed_values: Sequence[SealedValue], end: 
 
 
 def _chunks(file: SeekableFile, start: int, end: int) -> Iterator[bytes]:
-    """A file's bytes from one place to another, as far as there are any."""
+    """Bytes of a file between two offsets, as far as there are any."""
     file.seek(start)
     rest = end - start
     while rest > 0 and (chunk := file.read(min(rest, _CHUNK_BYTES))):

@@ -2,7 +2,7 @@
 
 A checkpoint is one file (`checkpoint_file`). It is written variable by variable under a name that
 no one takes for a checkpoint, flushed to the disk, read back and compared, then renamed, and the
-folder is flushed too. Of other files in the folder at most the first block is read: a damaged one
+folder is flushed too. At most the first block of other files in the folder is read: a damaged file
 harms no training.
 """
 
@@ -47,7 +47,7 @@ _UNFINISHED: Final = ".tmp"
 _NAME: Final = re.compile(r"[0-9]{6,}-fit([0-9]+)-epoch([0-9]+)-step([0-9]+)\.h5")
 
 _FREE_FACTOR: Final = 2
-"""A save needs this many times the state's size to be free: older ones stay until it is done."""
+"""Multiple of the state's size that must be free for a save: older files stay until it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Checkpoint:
     Attributes:
         path: The file.
         n_bytes: Its size, bytes.
-        wall_s: When it was taken, UTC epoch seconds.
+        wall_s: Time at which it was taken, UTC epoch seconds.
         epoch: Index from 0 of the epoch in or after which it was taken.
         checksum: "crc32:..." over all variables in order.
-        tag: Where in the run it was taken.
-        variables: How many variables it holds.
-        state_bytes: Their size, bytes.
+        tag: Position in the run at which it was taken.
+        variables: Number of variables.
+        state_bytes: Size of the variables, bytes.
     """
 
     path: Path
@@ -76,10 +76,10 @@ class Checkpoint:
 
 
 class SaveRefused(Exception):
-    """A checkpoint was not begun or not finished; nothing of it is left.
+    """A checkpoint was not started or not finished; no part of it is left.
 
     Attributes:
-        why: The reason and what to do, for the user.
+        why: The reason and the remedy, for the user.
     """
 
     def __init__(self, why: str) -> None:
@@ -98,13 +98,14 @@ class CheckpointStore:
         clock: Clock | None = None,
         free_bytes: Callable[[Path], int] | None = None,
     ) -> None:
-        """Nothing is created before the first save.
+        """Prepare; nothing is created before the first save.
 
         Args:
-            folder: Where the files lie.
-            keep: How many of the newest are kept, at least 1.
-            clock: For the time of a checkpoint; None: the machine's.
-            free_bytes: Free space below a folder, bytes; None: read from the system.
+            folder: Folder of the files.
+            keep: Number of newest checkpoints to keep, at least 1.
+            clock: Source of a checkpoint's time; None: the machine's clock.
+            free_bytes: Returns the free space of a folder's disk, bytes; None: read from the
+                system.
         """
         self.folder = folder
         self._keep = max(1, keep)
@@ -112,12 +113,12 @@ class CheckpointStore:
         self._free_bytes = free_bytes or _free_bytes
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Every whole checkpoint, oldest first; files that are none are left out."""
+        """All complete checkpoints, oldest first; other files are left out."""
         candidates = (self._checkpoint(path) for path in self._files())
         return [checkpoint for checkpoint in candidates if checkpoint is not None]
 
     def latest(self) -> Checkpoint | None:
-        """The newest whole checkpoint."""
+        """Newest complete checkpoint; None if there is none."""
         for path in reversed(self._files()):
             checkpoint = self._checkpoint(path)
             if checkpoint is not None:
@@ -125,7 +126,7 @@ class CheckpointStore:
         return None
 
     def free_bytes(self) -> int:
-        """Free space where the checkpoints lie, bytes. Raises: OSError."""
+        """Free space on the disk of the checkpoints, bytes. Raises: OSError."""
         return self._free_bytes(self.folder)
 
     def save(
@@ -137,17 +138,17 @@ class CheckpointStore:
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
-        """Write a checkpoint, see that it reads back the same, and drop the oldest.
+        """Write a checkpoint, check that it reads back the same, and drop the oldest.
 
         Args:
-            variables: What to write, in the order in which it will be read.
-            read: Gives a variable's value as a numpy array; called for one at a time.
-            tag: Where in the run this is.
-            architecture: Text from which the model can be built; empty if not known.
-            drop: Whether the oldest are dropped now; else `dropping` is for the caller.
+            variables: Variables to write, in the order in which they will be read.
+            read: Returns a variable's value as a numpy array; called for one variable at a time.
+            tag: Position in the run.
+            architecture: Text from which the model can be built; empty if unknown.
+            drop: True to drop the oldest now; else the caller uses `dropping`.
 
         Raises:
-            SaveRefused: No room, no permission, or what was read back differs.
+            SaveRefused: No space, no permission, or the file did not read back the same.
         """
         state_bytes = sum(variable.n_bytes for variable in variables)
         self._make_folder()
@@ -177,7 +178,7 @@ class CheckpointStore:
         tag: CheckpointTag,
         architecture: str,
     ) -> CheckpointHeader:
-        """A new file, seen to read back the same while the disk takes it."""
+        """Write a new file and check that it reads back the same while it is flushed."""
         wall_s = self._clock.wall_s()
         with DiskFile(path) as disk:
             header = write_state(
@@ -189,26 +190,26 @@ class CheckpointStore:
 
     @contextlib.contextmanager
     def dropping(self) -> Generator[None]:
-        """Drop the oldest while the block runs: giving back a large file's pages takes time."""
+        """Drop the oldest in a thread while the block runs: deleting a large file takes time."""
         with BackgroundTask(partial(_remove, self._oldest())):
             yield
 
     def read(
         self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
-        """The values of a checkpoint in the order of saving, one in memory at a time.
+        """Values of a checkpoint in the order of saving, one in memory at a time.
 
         Args:
-            empty: Makes the arrays that large values are read into; None: numpy's.
+            empty: Creates the arrays that large values are read into; None: numpy's.
 
         Raises:
-            NotACheckpoint: It is damaged; what was given before is right.
-            OSError: It cannot be read.
+            NotACheckpoint: The file is damaged; values yielded before are correct.
+            OSError: The file cannot be read.
         """
         return read_variables(checkpoint.path, empty or np.empty)
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
-        """Whether a checkpoint can be read and holds these numpy arrays in order, every bit."""
+        """True if a checkpoint is readable and holds these numpy arrays in order, every bit."""
         try:
             return holds_values(checkpoint.path, values)
         except (NotACheckpoint, OSError):
@@ -259,7 +260,7 @@ class CheckpointStore:
                     path.unlink()
 
     def _oldest(self) -> list[Path]:
-        """Those before what is kept: also damaged ones."""
+        """Files older than the ones to keep, damaged ones included."""
         files = self._files()
         whole = [path for path in files if self._checkpoint(path) is not None]
         if len(whole) < self._keep:
@@ -315,23 +316,26 @@ def _free_bytes(folder: Path) -> int:
 
 
 def parse_checkpoint_name(path: Path) -> tuple[int, int, int] | None:
-    """Fit, epoch and step from a checkpoint's name, unverified; None if it is no such name."""
+    """Fit, epoch and step from a checkpoint's name, unverified.
+
+    None if the name has another form.
+    """
     named = _NAME.fullmatch(path.name)
     return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
 
 
 def export_path(checkpoint: Path) -> Path:
-    """Where a checkpoint's `.keras` file lies, if it has one."""
+    """Path of a checkpoint's `.keras` file, if it has one."""
     return checkpoint.with_suffix(_EXPORT_SUFFIX)
 
 
 def unfinished_export_path(checkpoint: Path) -> Path:
-    """Where that file is written; what a killed process left there goes with the next save."""
+    """Path at which that file is written; the next save removes a leftover of a killed process."""
     return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
 
 
 class ExportFailed(Exception):
-    """A `.keras` file was not written; nothing of it is left.
+    """A `.keras` file was not written; no part of it is left.
 
     Attributes:
         why: The reason, for the user.
@@ -345,17 +349,17 @@ class ExportFailed(Exception):
 def export_model(
     model: KerasModel, checkpoint: Path, free_bytes: Callable[[], int] | None = None
 ) -> Path:
-    """Have Keras write the model beside its checkpoint, for other programs; the file's path.
+    """Have Keras write the model beside its checkpoint, for other programs; return the path.
 
     Keras builds a copy of all weights in memory meanwhile. The file holds weights and optimizer,
-    but no states of seeds: a training goes on exactly only from the checkpoint.
+    but no seed states: a training continues exactly only from the checkpoint.
 
     Args:
-        checkpoint: The checkpoint's path; the export has its name.
-        free_bytes: Free space there, bytes; None: not checked.
+        checkpoint: Path of the checkpoint; the export has the same name.
+        free_bytes: Returns the free space there, bytes; None: not checked.
 
     Raises:
-        ExportFailed: Keras cannot, or the disk does not take it.
+        ExportFailed: Keras cannot write the model, or the disk refuses.
     """
     unfinished = unfinished_export_path(checkpoint)
     target = export_path(checkpoint)
@@ -381,10 +385,10 @@ def _check_room(checkpoint: Path, free_bytes: Callable[[], int] | None) -> None:
 
 
 def commit_export(unfinished: Path, target: Path) -> None:
-    """Flush a file that Keras wrote, see that it is whole, and give it its name.
+    """Flush a file that Keras wrote, check that it is complete, and rename it.
 
     Raises:
-        ExportFailed: It is not whole.
+        ExportFailed: The file is not complete.
         OSError: The disk failed.
     """
     with unfinished.open("rb+") as file:

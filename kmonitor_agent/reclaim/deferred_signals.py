@@ -1,11 +1,11 @@
-"""Deferred delivery of signals: the script's handlers get them, and harm no model in an action.
+"""Deferred delivery of signals, so that the script's handlers harm no model during an action.
 
-A reload lets variables and step functions go before it makes them again, and the finalizers of
-what it frees swallow any exception. A Ctrl+C, or a handler that raises at a time limit, would
-leave half a model there, or be lost; held, it arrives a moment later, when all is done. In the
-rest of an action, and in each hook of an epoch or fit, a handler is called at once, and what it
-raises passes our guards. Python runs handlers on the main thread only, so all this happens on no
-other.
+A reload releases variables and step functions before it recreates them, and finalizers of freed
+objects swallow any exception. A Ctrl+C, or a handler that raises at a time limit, would leave half
+a model there, or be lost; a held signal arrives a moment later, when the reload is done. In the
+rest of an action, and in each hook of an epoch or fit, a handler is called at once, and exceptions
+that it raises pass our guards. Python runs handlers on the main thread only, so all this happens
+there.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ Handler = Callable[[int, FrameType | None], Any]
 
 
 class HandlerException(BaseException):
-    """Carries what a handler of the script raised through everything that answers for ours."""
+    """Carries an exception of the script's handler through our own guards."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -34,13 +34,12 @@ _VALID_SIGNALS: Final = tuple(signal.valid_signals())
 
 
 class DeferredSignals:
-    """The process' signals. Owned by the main thread.
+    """Signals of the process; owned by the main thread.
 
-    Nothing of it raises but what handlers of the script raise.
+    The methods raise only exceptions of the script's handlers.
     """
 
     def __init__(self) -> None:
-        """Nothing is held."""
         self._is_open = False
         self._is_held = False
         self._handlers: dict[int, Handler] = {}
@@ -49,10 +48,10 @@ class DeferredSignals:
         self._failed: Exception | None = None
 
     def open(self, *, is_watched: bool = False) -> bool:
-        """Whether what is held from here on is delivered by the caller, who then calls `close`.
+        """Begin a section; True if the caller delivers the signals held in it, by calling `close`.
 
         Args:
-            is_watched: Whether what handlers raise passes from here on, as after `watch`.
+            is_watched: True to let exceptions of handlers pass from here on, as after `watch`.
         """
         if self._is_open or not _is_main_thread():
             return False
@@ -68,10 +67,10 @@ class DeferredSignals:
         return True
 
     def close(self, faults: FaultLog | None = None) -> None:
-        """Let the script's handlers answer by themselves again, and deliver what came.
+        """Restore the script's handlers, and deliver the held signals.
 
         Args:
-            faults: Where what failed here is counted; None: with whoever closes next.
+            faults: Log for failures here; None: the log of the next `close`.
         """
         self._is_open = False
         try:
@@ -87,7 +86,7 @@ class DeferredSignals:
 
     @contextlib.contextmanager
     def delivered_after(self) -> Generator[None]:
-        """Deliver at the end of the block what is held in it, unless one around it will."""
+        """Deliver held signals at the end of the block, unless an outer block does."""
         is_open = False
         try:
             try:
@@ -102,7 +101,7 @@ class DeferredSignals:
             raise
 
     def watch(self) -> None:
-        """Let what handlers raise pass from here on, where somebody will deliver it."""
+        """Let exceptions of handlers pass from here on, inside an open section only."""
         if not self._is_open or self._handlers:
             return
         try:
@@ -114,7 +113,7 @@ class DeferredSignals:
             self._failed = exc
 
     def hold(self) -> None:
-        """Keep signals back from here on, where somebody will deliver them."""
+        """Hold signals from here on, inside an open section only."""
         self.watch()
         # It is watched on the main thread only, and what runs beside it holds nothing.
         if self._handlers and not self._is_held:
@@ -197,7 +196,7 @@ _BYTES: Final = 512  # of a `struct sigaction`, 152 with glibc; its handler come
 
 
 def read_sigaction(number: int) -> bytes | None:
-    """All that is set for a signal; None where that cannot be read."""
+    """Complete `sigaction` of a signal; None if it cannot be read."""
     buffer = ctypes.create_string_buffer(_BYTES)
     call = _sigaction()
     if call is None or call(number, None, buffer) != 0:
@@ -206,14 +205,14 @@ def read_sigaction(number: int) -> bytes | None:
 
 
 def write_sigaction(number: int, action: bytes | None) -> None:
-    """Set what was read; None changes nothing."""
+    """Set a `sigaction` that was read; None changes nothing."""
     call = _sigaction()
     if call is not None and action is not None:
         call(number, ctypes.create_string_buffer(action, _BYTES), None)
 
 
 def _is_same_handler(one: bytes | None, other: bytes | None) -> bool:
-    """Whether both lead to one function; taken for granted where it cannot be read."""
+    """True if both refer to the same function; also True if one cannot be read."""
     width = ctypes.sizeof(ctypes.c_void_p)
     return one is None or other is None or one[:width] == other[:width]
 

@@ -1,4 +1,4 @@
-"""Files on disk: one that HDF5 fills without learning of failures, and flushing in a thread."""
+"""Files on disk: one that hides write failures from HDF5, and flushing in a thread."""
 
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 from kmonitor_agent.wire.local.file_limit import check_file_limit
 
 _WRITEBACK_BYTES: Final = 1024 * 1024
-"""Pieces at least this large begin their way to the disk at once."""
+"""Minimum size of a piece that is written back to the disk at once, bytes."""
 
 _START_WRITEBACK: Final = 2  # SYNC_FILE_RANGE_WRITE of Linux
 
@@ -22,19 +22,19 @@ _START_WRITEBACK: Final = 2  # SYNC_FILE_RANGE_WRITE of Linux
 class DiskFile:
     """A new file for `h5py.File(fileobj)`; its first failure is kept and raised at the end.
 
-    HDF5 cannot close a file whose last writes fail: it keeps the descriptor, and with it the room
-    of the deleted file, and fails again at the process's end. So a write that fails here is
-    reported to HDF5 as done.
+    HDF5 cannot close a file whose last writes fail: it keeps the descriptor, and with it the space
+        of the deleted file, and fails again at the process's end. So a failed write is reported to
+        HDF5 as done.
 
     Attributes:
-        path: Where it is.
+        path: Path of the file.
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the file, of mode 0600.
+        """Create the file with mode 0600.
 
         Raises:
-            OSError: It is there already or cannot be made.
+            OSError: The file exists already or cannot be created.
         """
         self.path = path
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -52,7 +52,7 @@ class DiskFile:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Flush to the disk, unless that is done, and close; raise what failed first."""
+        """Flush to the disk, unless that is done, and close; raise the first failure."""
         with contextlib.closing(self._file):
             if self._failure is None and exc is None and not self._is_flushed:
                 os.fsync(self._descriptor)
@@ -74,15 +74,15 @@ class DiskFile:
         self._is_flushed = True
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes from here on."""
+        """Read at most `size` bytes."""
         return self._file.read(size) or b""
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer as far as there are bytes."""
+        """Fill the buffer as far as there are bytes; return their number."""
         return self._file.readinto(buffer) or 0
 
     def write(self, data: memoryview) -> int:
-        """All of it, or nothing more once something failed; always the length of `data`."""
+        """Write `data`, or nothing once a write has failed; always return the length of `data`."""
         rest = memoryview(data).cast("B")
         length = rest.nbytes
         self._is_flushed = False
@@ -97,15 +97,13 @@ class DiskFile:
         return length
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """Where it is, bytes."""
+        """Position, bytes."""
         return self._file.tell()
 
     def truncate(self, size: int | None = None) -> int:
-        """Set the length."""
         wanted = self._file.tell() if size is None else size
         self._is_flushed = False
         try:
@@ -117,7 +115,7 @@ class DiskFile:
         return wanted
 
     def flush(self) -> None:
-        """Nothing: there is no buffer, and the disk is flushed once at the end."""
+        """Do nothing: there is no buffer, and the disk is flushed once at the end."""
 
 
 def _start_writeback(descriptor: int, offset: int, n_bytes: int) -> None:
@@ -136,7 +134,7 @@ def _sync_file_range() -> Any:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Let a renamed file's new name survive a power cut.
+    """Flush a folder, so that a renamed file's new name survives a power cut.
 
     Raises:
         OSError: The disk failed.
@@ -162,12 +160,12 @@ class BackgroundTask(Generic[Result]):
     def __init__(
         self, work: Callable[[], Result], *, end: Callable[[], None] | None = None
     ) -> None:
-        """Nothing runs before the block is entered.
+        """Prepare; nothing runs before the block is entered.
 
         Args:
-            work: Called once, after the block if no thread can start. It uses no framework.
-            end: Called when the block is left, to end work that waits for it; None: it ends by
-                itself.
+            work: Called once, after the block if no thread can start; must use no framework.
+            end: Called when the block is left, to end work that waits for it; None: the work ends
+                by itself.
         """
         self._work: Callable[[], Result] | None = work
         self._end = end
@@ -187,7 +185,7 @@ class BackgroundTask(Generic[Result]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the work; what it raised comes with its result."""
+        """Wait for the work; `result` raises its exception."""
         if self._end is not None:
             self._end()
         interrupt: BaseException | None = None
@@ -201,7 +199,7 @@ class BackgroundTask(Generic[Result]):
             raise interrupt
 
     def result(self) -> Result:
-        """What the work gave, after the block. Raises: what the work raised."""
+        """Result of the work, after the block. Raises the exception of the work, if any."""
         if self._failure is not None:
             raise self._failure
         return self._results[0]

@@ -11,27 +11,28 @@ ReclaimAction = Literal["save", "collect", "reload"]
 
 @dataclass(frozen=True, slots=True)
 class ReclaimOutcome:
-    """Result of one action; the fields mean what they mean in `ActionRecord`.
+    """Result of one action, with fields as in `ActionRecord`.
 
     Attributes:
-        ok: Whether it did what was requested.
-        action: The requested one.
-        seconds: How long the training waited.
-        before: Just before.
-        after: Just after; None when nothing was changed.
-        mode: How a reload's variables came back; empty otherwise.
-        variables: Variables saved.
-        state_bytes: Their size, bytes.
+        ok: True if the action succeeded.
+        action: The requested action.
+        seconds: Time that the training waited, seconds.
+        before: Memory and graph just before.
+        after: Memory and graph just after; None if nothing was changed.
+        mode: Mode in which a reload restored its variables; empty otherwise.
+        variables: Number of saved variables.
+        state_bytes: Size of the saved variables, bytes.
         checkpoint: File name of the checkpoint, or empty.
-        checksum: Of the saved state, verified by reading back.
-        released_traces: Traces released.
-        released_models: Dead models that they belonged to.
-        disused_traces: Those of the released that no dead model had.
-        held: What is still held and by whom.
-        why: What failed or was left out; empty when all went well.
+        checksum: Checksum of the saved state, verified by reading back.
+        released_traces: Number of released traces.
+        released_models: Number of dead models that they belonged to.
+        disused_traces: Number of released traces that no dead model had.
+        held: Traces that are still held, with their holders, as text.
+        why: Failures and omissions, as text; empty if there were none.
         export: File name of the `.keras` file beside the checkpoint, or empty.
-        unchanged: Why a collect or reload gave nothing back; empty when it did, or failed.
-        not_saved: What trains the model and is not in the checkpoint, in words.
+        unchanged: Reason why a collect or reload freed nothing; empty if it freed something, or
+            failed.
+        not_saved: Optimizers that train the model and are not in the checkpoint, as texts.
     """
 
     ok: bool
@@ -55,11 +56,11 @@ class ReclaimOutcome:
 
 
 _FREED_PART = 0.01
-"""Memory that fell by less than this part may have fallen by itself."""
+"""Minimum part by which memory must fall; less may be due to chance."""
 
 
 def freed_something(outcome: ReclaimOutcome) -> bool:
-    """Whether models were released, or the graph or memory is smaller than it was."""
+    """True if models were released, or the graph or memory is smaller than before."""
     before = outcome.before
     after = outcome.after
     if outcome.released_models or after is None:

@@ -30,11 +30,11 @@ _MODE = "rebuild"
 
 
 class ModelLost(Exception):
-    """The old model's session was cleared and the new one could not be made.
+    """The old model's session was cleared and the new model could not be created.
 
     Attributes:
-        why: What failed.
-        checkpoint: Where its exact state is.
+        why: The failure, as text.
+        checkpoint: Path of the checkpoint with its exact state.
     """
 
     def __init__(self, why: str, checkpoint: Checkpoint) -> None:
@@ -45,12 +45,12 @@ class ModelLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedModelState:
-    """A model's state on disk, ready to go into another object.
+    """A model's state on disk, ready to be assigned to another object.
 
     Attributes:
-        outcome: Of the reload so far; not ok when nothing was saved.
-        checkpoint: The state; None when nothing was saved.
-        shapes: Of the saved variables, in order.
+        outcome: Outcome of the reload so far; not ok if nothing was saved.
+        checkpoint: Checkpoint of the state; None if nothing was saved.
+        shapes: Shapes of the saved variables, in order.
     """
 
     outcome: ReclaimOutcome
@@ -59,7 +59,7 @@ class SavedModelState:
 
 
 def rebuilder_for(framework: Framework, model: KerasModel) -> ModelRebuilder | None:
-    """How this model is replaced; None where that changes the result, and `reload` does not.
+    """Rebuilder for this model; None if rebuilding changes the result and `reload` does not.
 
     tf_keras in eager mode shuffles arrays by one iterator for the whole `fit`, which a second
     call would begin again.
@@ -95,15 +95,15 @@ def rebuild(
     store: CheckpointStore,
     script: ModelFactory | None,
 ) -> tuple[KerasModel, ReclaimOutcome]:
-    """The new model, or the old one when that failed, and what was done.
+    """Return the new model, or the old one if rebuilding failed, and the outcome.
 
     Args:
-        framework: The model's.
-        model: The old one; its `fit` has ended.
-        script: The script's own way to make the model; None: from its configuration.
+        framework: Framework of the model.
+        model: The old model; its `fit` has ended.
+        script: Function of the script that creates the model; None: use the configuration.
 
     Raises:
-        ModelLost: The old one is gone and there is no new one.
+        ModelLost: The old model is gone and there is no new one.
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()

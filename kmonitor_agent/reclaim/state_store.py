@@ -1,4 +1,4 @@
-"""State store of one reload: a `CheckpointStore`, or memory where another worker writes."""
+"""State store of one reload: a `CheckpointStore`, or memory if another worker writes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +13,7 @@ from kmonitor_agent.wire.local.clock import SystemClock
 
 
 class StateStore(Protocol):
-    """Where a reload's state is meanwhile; the methods are those of `CheckpointStore`."""
+    """Store for a state during a reload; the methods are those of `CheckpointStore`."""
 
     def save(
         self,
@@ -24,7 +24,7 @@ class StateStore(Protocol):
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
-        """Take every value."""
+        """Save every value."""
         ...
 
     def dropping(self) -> AbstractContextManager[None]:
@@ -34,11 +34,11 @@ class StateStore(Protocol):
     def read(
         self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
-        """The values in the same order, large ones in arrays that `empty` makes."""
+        """Saved values in the same order, large ones in arrays that `empty` creates."""
         ...
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
-        """Whether these are the values, every bit."""
+        """True if these are the saved values, every bit."""
         ...
 
 
@@ -46,7 +46,6 @@ class InMemoryStateStore:
     """Store of a worker that leaves the disk to the chief; lives for one reload."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
         self._values: list[Any] = []
 
     def save(
@@ -58,7 +57,7 @@ class InMemoryStateStore:
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
-        """Copy every value; the answer's path is empty. See `CheckpointStore.save`."""
+        """Copy every value; the path of the result is empty. See `CheckpointStore.save`."""
         del architecture, drop
         checksum = Checksum()
         self._values = []
@@ -81,16 +80,14 @@ class InMemoryStateStore:
     def read(
         self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
-        """The values in the order of saving."""
         del checkpoint, empty
         return iter(self._values)
 
     def dropping(self) -> AbstractContextManager[None]:
-        """Nothing older is here."""
+        """Do nothing: there are no older states."""
         return nullcontext()
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
-        """Whether these are the values, every bit."""
         del checkpoint
         others = list(values)
         return len(others) == len(self._values) and all(
@@ -104,13 +101,13 @@ class ReloadAgreement(Protocol):
 
     @property
     def is_chief(self) -> bool:
-        """Whether this one writes for all."""
+        """True if this worker writes for all."""
         ...
 
     def all_prepared(self) -> str:
         """Report to the others that this worker's state is safe, and wait for theirs.
 
         Returns:
-            Why no worker goes on; empty when all do.
+            Reason why no worker continues; empty if all do.
         """
         ...

@@ -1,7 +1,7 @@
 """Execution of requests on the training thread, one at a time, with a record of each.
 
-Some are only planned here: a restart for the epoch's end, a reload for the end of a part of
-`kmonitor_agent.fit`, and one that all workers of a fit do at the same step.
+Some actions are only planned here: a restart for the epoch's end, a reload for the end of a part
+of `kmonitor_agent.fit`, and a reload that all workers of a fit run at the same step.
 """
 
 import threading
@@ -48,12 +48,14 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT
 PART_OF: Final = "auto"
 
 Act = Callable[[Fit, ActionRequest, int], ActionRecord | None]
-"""Carries out one level and keeps its record; None when it will be done after the safe point, and
-the end of the request is reported from there."""
+"""Runs one level and keeps its record.
+
+None if the level will run after the safe point, and the end of the request is reported from there.
+"""
 
 
 class AutoExecutor:
-    """Carries out `auto`; on the training thread, one request at a time."""
+    """Runs `auto`; on the training thread, one request at a time."""
 
     def __init__(
         self,
@@ -62,22 +64,22 @@ class AutoExecutor:
         act: Act,
         report_progress: Callable[[ActionRequest, CommandState, str], None],
     ) -> None:
-        """Nothing is carried out yet.
+        """Prepare; nothing runs yet.
 
         Args:
-            limits: Holds the escalation of each limit.
-            act: Carries out a level.
+            limits: Limits with their escalations.
+            act: Runs a level.
         """
         self._limits = limits
         self._act = act
         self._report_progress = report_progress
 
     def perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
-        """Do what is due.
+        """Run the due levels of `auto`.
 
         Args:
-            fit: At whose safe point this runs.
-            request: For `auto`.
+            fit: Fit at whose safe point this runs.
+            request: Request for `auto`.
             step: Steps done in the running epoch; 0 at its end.
         """
         if request.watch is not None:
@@ -86,7 +88,7 @@ class AutoExecutor:
             self._collect_then_reload(fit, request, step)
 
     def _escalate(self, fit: Fit, request: ActionRequest, watch: LimitWatch, step: int) -> None:
-        """Level after level until one may have helped; the readings that follow judge it."""
+        """Run level after level until one may have helped; later readings judge it."""
         escalation = watch.escalation
         cause: GrowthCause = "traces" if _leaves_traces(fit) else "other"
         futile = [] if escalation is None else escalation.futile(cause)
@@ -127,7 +129,7 @@ _FUTILE: Final = "it freed nothing last time"
 
 
 def _leaves_traces(fit: Fit) -> bool:
-    """Whether there are traces of models that are gone, which a collect or reload releases."""
+    """True if there are traces of dead models, which a collect or reload releases."""
     return bool(fit.framework.graph(fit.model()).retained)
 
 
@@ -141,7 +143,7 @@ def _why_not(fit: Fit) -> dict[EscalationLevel, str]:
 
 
 def _may_have_helped(record: ActionRecord, watch: LimitWatch) -> bool:
-    """Whether the readings after an action are worth waiting for."""
+    """True if an action may have helped, so that later readings judge it."""
     if watch.spec.metric in JUDGED_AT_ONCE or record.action != "collect":
         return True
     return record.released_traces > 0 or _fell(record, watch.spec.metric)
@@ -160,7 +162,7 @@ def _memory(footprint: Footprint, metric: str) -> float | None:
 
 
 def _is_enough(fit: Fit, record: ActionRecord) -> bool:
-    """Whether a collect was all there is to do: it gave something back and left no debt."""
+    """True if no further level is needed: a reload, or a collect that released all traces."""
     return record.action == "reload" or (record.released_traces > 0 and not _leaves_traces(fit))
 
 
@@ -175,10 +177,10 @@ class ActionExecutor:
     """Runs requests one at a time; owned by whichever training thread reached a safe point.
 
     Attributes:
-        action_results: What was done, oldest first.
-        is_paused: Whether a training thread is being held now.
-        diagnoser: Finds what grows.
-        fit_stopper: Called at begins and ends of fits and epochs, which settle some stops.
+        action_results: Results of actions, oldest first.
+        is_paused: True while a training thread is held by a pause.
+        diagnoser: Finds growing objects.
+        fit_stopper: Called at begins and ends of fits and epochs, where some stops take effect.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part that it works with
@@ -195,19 +197,19 @@ class ActionExecutor:
         on_performed: Callable[[set[str]], None],
         open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
-        """Begin with nothing done.
+        """Start without results.
 
         Args:
             run: Run id, for the checkpoints' tags.
-            queue: Where requests wait.
+            queue: Queue of waiting requests.
             limits: Called when a limit's action has run.
             now_s: Seconds since the session started.
-            privacy: What to leave out of records.
-            faults: Where our own faults go.
-            on_acted: Called after each collect and reload, also of a training that is paused
-                meanwhile.
-            on_performed: Called after each request, with the actions that were recorded.
-            open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
+            privacy: Hides private parts of records.
+            faults: Log of our own faults.
+            on_acted: Called after each collect and reload, also during a pause.
+            on_performed: Called after each request with the recorded actions.
+            open_fits: Returns the run's open fits, in the order of their begin; by default none,
+                then a stop ends one fit.
         """
         self.action_results = ActionResults()
         self.is_paused = False
@@ -229,11 +231,11 @@ class ActionExecutor:
         self.diagnoser = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
     def serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
-        """Carry out what waits for a safe point.
+        """Run the requests that wait for a safe point.
 
         Args:
-            fit: The fit that has reached it.
-            at: Which.
+            fit: Fit that has reached the safe point.
+            at: The safe point.
             step: Steps done in the running epoch; 0 at its end.
         """
         # One action at a time: another thread that trains serves what waits at its next point.
@@ -249,7 +251,7 @@ class ActionExecutor:
             self._queue.remind()
 
     def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
-        """Carry out a request and report the result; the actions that were recorded."""
+        """Run a request and report its result; return the recorded actions."""
         known: int | None = None
         SIGNALS.watch()
         try:
@@ -280,7 +282,7 @@ class ActionExecutor:
             self._do(fit, request, step)
 
     def expire_waiting(self, why: str) -> None:
-        """The process ends: report everything that still waits."""
+        """Report all waiting requests as expired; the process ends."""
         for request in self._queue.take_all():
             self.report_progress(request, "expired", why)
             if request.command is None:
@@ -295,7 +297,7 @@ class ActionExecutor:
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
-        """Report a command's state; nothing for requests of limits and scripts."""
+        """Report a command's state; does nothing for requests of limits and scripts."""
         command = request.command
         if command is not None:
             self._emit(
@@ -305,7 +307,7 @@ class ActionExecutor:
             )
 
     def report_collected(self, outcome: ReclaimOutcome, *, fit: int, epoch: int) -> None:
-        """Report a `collect()` that the script called itself, between two fits or in one.
+        """Report a `collect()` call of the script, between two fits or within one.
 
         Args:
             fit: Ordinal of the newest fit.
@@ -346,7 +348,7 @@ class ActionExecutor:
             self._limits.reset_base(request.watch)
 
     def _act(self, fit: Fit, request: ActionRequest, step: int) -> ActionRecord | None:
-        """Carry out an action on the model and keep its record; None when it is only planned."""
+        """Run an action on the model and keep its record; None if it is only planned."""
         if request.action == "restart":
             self._plan_restart(fit, request, step)
             return None
@@ -365,10 +367,10 @@ class ActionExecutor:
         return record
 
     def reload_with_workers(self, fit: Fit, model: KerasModel) -> None:
-        """Reload with the other workers of a fit if one of them called.
+        """Reload with the other workers of a fit if one of them requested it.
 
         Args:
-            fit: At its epoch's end.
+            fit: Fit at the end of an epoch.
         """
         agreement = fit.worker_agreement
         called_by = "" if agreement is None else agreement.called_by(fit.epoch)
@@ -387,7 +389,7 @@ class ActionExecutor:
             self._on_acted(fit, "reload")
 
     def leave_agreement(self, fit: Fit) -> None:
-        """The fit ended: report reloads that wait for the other workers."""
+        """Report reloads that still wait for the other workers; the fit ended."""
         agreement = fit.worker_agreement
         requests = [] if agreement is None else agreement.requests
         for request in requests:
@@ -395,10 +397,10 @@ class ActionExecutor:
         requests.clear()
 
     def begin_restart_record(self, fit: Fit, request: ActionRequest) -> ActionRecord:
-        """Record of a restart when the process begins to leave; the next one completes it.
+        """Record of a restart when the process begins to leave; the next process completes it.
 
         Args:
-            fit: The fit that ends here.
+            fit: Fit that ends here.
         """
         before = read_footprint(fit.framework, fit.model())
         return msgspec.structs.replace(
@@ -407,11 +409,11 @@ class ActionExecutor:
         )
 
     def restart_failed(self, fit: Fit, request: ActionRequest, result: SaveResult) -> None:
-        """Report that the process stays, and why.
+        """Report that the process is not restarted, and why.
 
         Args:
-            fit: The fit that goes on here.
-            result: Why nothing was saved.
+            fit: Fit that continues here.
+            result: Result of the save that failed.
         """
         record = self._record(fit, request, 0, seconds=result.seconds, why=result.why)
         self._finish(record, request)
@@ -419,12 +421,12 @@ class ActionExecutor:
             self._auto_executor.perform(fit, request, 0)  # says that nothing more helps
 
     def report_restarted(self, pending: ActionRecord, *, seconds: float, why: str) -> None:
-        """Report a restart whose fit goes on in this process, or could not be resumed.
+        """Report a restart whose fit continues in this process, or could not be resumed.
 
         Args:
-            pending: The record of the process before, with what is used now.
-            seconds: Since it began to leave.
-            why: Why the fit could not be resumed; empty when it was.
+            pending: Record of the process before, with the current memory and graph.
+            seconds: Time since the process before began to leave, seconds.
+            why: Reason why the fit could not be resumed; empty if it was.
         """
         record = msgspec.structs.replace(
             pending,
@@ -478,7 +480,7 @@ class ActionExecutor:
         return record
 
     def _reloaded(self, fit: Fit, request: ActionRequest, outcome: ReclaimOutcome) -> None:
-        """Report the result of a reload that was planned."""
+        """Report the result of a planned reload."""
         record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
         self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
         fit.clock.leave_out(retraced=True)
@@ -496,7 +498,7 @@ class ActionExecutor:
         return reload(fit.framework, model, store, tag=tag, mode=request.mode)
 
     def _pause(self, fit: Fit, request: ActionRequest, step: int) -> None:
-        """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
+        """Hold the training thread until it is resumed or stopped; Ctrl+C works."""
         began_s = perf_counter()
         try:  # Ctrl+C may come as soon as the pause is reported
             self.is_paused = True

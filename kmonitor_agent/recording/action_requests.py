@@ -1,9 +1,9 @@
 """Requests for safe points: made of commands, put by any thread, taken by the training thread.
 
-The end of an epoch takes requests until none is left, so one that comes while another is carried
-out there is carried out at that same end. One that comes later waits for the next safe point:
-after the last epoch that is the next fit of the process, until the request expires or the process
-ends, which is reported as *expired*.
+The end of an epoch takes requests until none is left, so a request that arrives while another one
+runs there is run at the same end. A later one waits for the next safe point: after the last epoch
+that is in the next fit of the process, until the request expires or the process ends, which is
+reported as *expired*.
 """
 
 import threading
@@ -29,12 +29,12 @@ from kmonitor_agent.wire.messages.commands import (
 Action = Literal[
     "save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume", "stop"
 ]
-"""What can be done at a safe point."""
+"""Actions that can run at a safe point."""
 
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 
 MOST_WAITING: Final = 16
-"""Most requests that wait at once, as the protocol says."""
+"""Maximum number of waiting requests, as in the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class ActionRequest:
     """One requested action.
 
     Attributes:
-        action: What.
-        at: The safe point it waits for.
+        action: The requested action.
+        at: Safe point that the request waits for.
         requested_by: "script", "limit ram 80%", or the desktop user's name.
-        command: The command that requested it; None for limits and the script.
-        until_s: The session's time after which it is not started any more; None: never expires.
-        watch: The limit that requested it.
-        mode: How a reload restores; None: as is always safe.
-        export: Whether a save also writes a `.keras` file.
-        part_of: "auto" when this is one level of it.
-        of: For a stop: one fit, or all that run one in another where it is carried out.
-        fit: Ordinal of the fit that a stop is meant for; None: the one that carries it out.
+        command: Command that requested it; None for limits and the script.
+        until_s: Session time after which it is not started any more, seconds; None: never expires.
+        watch: Watch of the limit that requested it; None for others.
+        mode: Mode of a reload; None: the one that is always safe.
+        export: True if a save also writes a `.keras` file.
+        part_of: "auto" if this is one level of it; else empty.
+        of: For a stop: one fit, or all nested fits at the place where it runs.
+        fit: Ordinal of the fit that a stop ends; None: the fit that runs the request.
     """
 
     action: Action
@@ -69,10 +69,10 @@ class ActionRequest:
 
 
 class RequestQueue:
-    """Requests in the order in which they came. Every method may be called from any thread."""
+    """Requests in the order of arrival. Every method may be called from any thread."""
 
     def __init__(self, on_put: Callable[[], None]) -> None:
-        """Begin empty.
+        """Start empty.
 
         Args:
             on_put: Called after each put and by `remind`, outside of the lock.
@@ -82,7 +82,7 @@ class RequestQueue:
         self._waiting: list[ActionRequest] = []
 
     def put(self, request: ActionRequest) -> bool:
-        """Add a request; False when too many wait, or the same limit action waits already."""
+        """Add a request; False if too many wait, or the same limit action waits already."""
         with self._changed:
             if len(self._waiting) >= MOST_WAITING or self._is_repeated(request):
                 return False
@@ -92,14 +92,14 @@ class RequestQueue:
         return True
 
     def remind(self) -> None:
-        """Have the trainings look again for what still waits."""
+        """Have the trainings check the queue again."""
         self._on_put()
 
     def take(self, at: SafePoint, but_for: Collection[int] = ()) -> ActionRequest | None:
-        """The oldest request that this safe point serves; an epoch's end serves all.
+        """Take the oldest request that this safe point serves; an epoch's end serves all.
 
         Args:
-            but_for: Ordinals of fits whose own requests are left.
+            but_for: Ordinals of fits whose own requests stay in the queue.
         """
         with self._changed:
             for index, request in enumerate(self._waiting):
@@ -108,14 +108,14 @@ class RequestQueue:
         return None
 
     def take_or_wait(self, timeout_s: float) -> ActionRequest | None:
-        """The oldest request of any kind, waiting for one; Ctrl+C interrupts the wait."""
+        """Take the oldest request of any kind, waiting for one; Ctrl+C interrupts the wait."""
         with self._changed:
             if not self._waiting:
                 self._changed.wait(timeout_s)
             return self._waiting.pop(0) if self._waiting else None
 
     def take_expired(self, now_s: float) -> list[ActionRequest]:
-        """Remove and return what may not be started any more.
+        """Remove and return expired requests.
 
         Args:
             now_s: Seconds since the session started.
@@ -126,17 +126,17 @@ class RequestQueue:
         return late
 
     def take_all(self) -> list[ActionRequest]:
-        """Remove and return everything: the process ends."""
+        """Remove and return all requests; the process ends."""
         with self._changed:
             waiting, self._waiting = self._waiting, []
         return waiting
 
     def waits(self, at: SafePoint) -> bool:
-        """Whether something waits for such a safe point."""
+        """True if a request waits for this kind of safe point."""
         return any(request.at == at for request in tuple(self._waiting))
 
     def holds(self, action: Action) -> bool:
-        """Whether such an action waits."""
+        """True if a request for this action waits."""
         return any(request.action == action for request in tuple(self._waiting))
 
     def _is_repeated(self, request: ActionRequest) -> bool:
@@ -146,7 +146,7 @@ class RequestQueue:
 
 
 def is_expired(request: ActionRequest, now_s: float) -> bool:
-    """Whether a request's time to live has passed.
+    """True if a request's time to live has passed.
 
     Args:
         now_s: Seconds since the session started.
@@ -162,11 +162,13 @@ _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
     SaveArguments: frozenset({"save"}),
     ReloadArguments: frozenset({"reload", "auto"}),
 }
-"""Which commands take which arguments; those of the rest, and plain ones of all but `set_limits`,
-say no more than when."""
+"""Special types of arguments, and the commands that take them.
+
+All commands except `set_limits` also take plain arguments, which only say when to run.
+"""
 
 ReportProgress = Callable[[ActionRequest, CommandState, str], None]
-"""Reports a command's state, and why."""
+"""Reports a command's state, with a reason."""
 
 
 class CommandHandler:
@@ -182,15 +184,15 @@ class CommandHandler:
         set_limits: Callable[[SetLimits, str], None],
         is_paused: Callable[[], bool],
     ) -> None:
-        """No command has come yet.
+        """Prepare to receive commands.
 
         Args:
-            takes_commands: False refuses all.
-            session: Knows the time and what the framework lacks.
-            queue: Where actions wait for a safe point.
+            takes_commands: False to refuse all commands.
+            session: Session with the time and the framework's missing capabilities.
+            queue: Queue of actions that wait for a safe point.
             report: Reports states.
-            set_limits: Takes new limits, and who set them.
-            is_paused: Whether the training is paused.
+            set_limits: Called with new limits and the name of the user who set them.
+            is_paused: Returns True if the training is paused.
         """
         self._takes_commands = takes_commands
         self._process_session = session
@@ -200,7 +202,7 @@ class CommandHandler:
         self._is_paused = is_paused
 
     def receive(self, command: Command) -> None:
-        """Report that a command arrived, and refuse, do or queue it."""
+        """Report that a command arrived, and refuse, run or queue it."""
         request = ActionRequest(action="stop", command=command)
         self._report(request, "received", "")
         refusal = self._refusal(command)
@@ -214,7 +216,7 @@ class CommandHandler:
             self._report(request, "refused", _TOO_MANY)
 
     def expire(self) -> None:
-        """Report what waited too long; called each second."""
+        """Report expired requests; called each second."""
         for request in self._queue.take_expired(self._process_session.now_s()):
             self._report(request, "expired", "it expired before a safe point was reached")
 
@@ -232,7 +234,7 @@ class CommandHandler:
         )
 
     def _refusal(self, command: Command) -> str:
-        """Why this command is not carried out; empty when it is."""
+        """Reason why this command is refused; empty if it is not."""
         if not self._takes_commands:
             return _NO_COMMANDS
         takers = _SPECIAL.get(type(command.args))

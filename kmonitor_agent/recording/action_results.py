@@ -1,4 +1,4 @@
-"""Results of actions, which print themselves in words."""
+"""Results of actions, which print as text."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,36 +18,36 @@ _NAMES: Final = {
     "notify": "Notify",
 }
 _MODES: Final = {"recreate": ", variables recreated,", "rebuild": ", model recreated,"}
-"""How a reload restored, where it did not just assign."""
+"""Text for the mode of a reload that did more than assign values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """One thing that was done, with what it changed; `print` shows it in a few lines.
+    """Result of one action, with its changes; `print` shows it in a few lines.
 
     Attributes:
-        event: The record as it is sent to the hub.
+        event: The record that is sent to the hub, with all details.
     """
 
     event: ActionRecord
 
     @property
     def action(self) -> str:
-        """What was done: "save", "collect", "reload", "restart", "diagnose", "stop", ..."""
+        """Name of the action: "save", "collect", "reload", "restart", "diagnose", "stop", ..."""
         return self.event.action
 
     @property
     def ok(self) -> bool:
-        """Whether it did what was requested."""
+        """True if the action succeeded."""
         return self.event.ok
 
     @property
     def why(self) -> str:
-        """What failed or was left out, in words."""
+        """Failures and omissions, as text; empty if there were none."""
         return self.event.why
 
     def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """Head line, and what changed."""
+        """Return a head line and the changes."""
         event = self.event
         state = _state(event)
         part = f", part of {event.part_of}" if event.part_of else ""
@@ -61,25 +61,25 @@ class ActionResult:
         )
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """The same as `str`, for notebooks."""
+        """Return `str(self)`, for notebooks."""
         return str(self)
 
 
 class ActionResults(list[ActionResult]):
-    """All records of a run, oldest first; prints one after the other."""
+    """Results of all actions of a run, oldest first; prints one after the other."""
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """One record a paragraph."""
+        """Return one paragraph per result."""
         return "\n".join(str(record) for record in self) or "nothing has been done yet"
 
 
 def released_text(traces: int, models: int, disused: int) -> str:
-    """What was released: "released 4 traces of 2 dead models and 1 that no model uses any more".
+    """Text such as "released 4 traces of 2 dead models and 1 no longer used by any model".
 
     Args:
-        traces: All that were released, at least one.
-        models: Dead models that some of them were of; 0 where that is not known.
-        disused: Those that no dead model had.
+        traces: Number of released traces, at least 1.
+        models: Number of dead models that had some of these traces; 0 if unknown.
+        disused: Number of these traces that no dead model had.
     """
     parts: list[str] = []
     if traces > disused:
@@ -143,5 +143,5 @@ def _differences(before: Footprint, after: Footprint) -> list[str]:
 
 
 def count_text(count: float) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with its thousands separated by spaces."""
     return f"{count:,.0f}".replace(",", " ")

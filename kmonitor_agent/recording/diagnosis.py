@@ -1,8 +1,8 @@
-"""Evidence of what grows.
+"""Evidence of growing objects.
 
-*Diagnose* gathers it on request, at a safe point and an epoch later. What the script keeps is
-counted without being asked, at the ends of epochs and fits, once memory has risen over several of
-them and as far as it costs no more than a hundredth of their time.
+*Diagnose* collects it on request, at a safe point and an epoch later. Objects that the script
+keeps are counted without a request, at the ends of epochs and fits, once memory has risen over
+several of them, and at a cost of at most a hundredth of their time.
 """
 
 import threading
@@ -50,24 +50,24 @@ _OF_NOBODY: Final = frozenset(
     | {"function", "matplotlib", "number", "object", "pandas", "tf"}
     | {"tf_keras", "torch", "types", "weakref"}
 )
-"""Packages whose type names say nothing private."""
+"""Packages whose type names are not private."""
 
 
 class Diagnoser:
-    """Gathers evidence on request, and again an epoch later; on the training thread.
+    """Collects evidence on request, and again an epoch later; on the training thread.
 
-    Nothing of a training's result depends on what this does: it reads, collects garbage, and has
-    allocations traced for one epoch.
+    This does not change a training's result: it reads, collects garbage, and traces allocations
+    for one epoch.
     """
 
     def __init__(
         self, *, emit: Callable[[Event], None], now_s: Callable[[], float], privacy: Privacy
     ) -> None:
-        """Begin with nothing counted.
+        """Start without counts.
 
         Args:
             now_s: Seconds since the session started.
-            privacy: What to leave out.
+            privacy: Hides private names and texts.
         """
         self._emit = emit
         self._now_s = now_s
@@ -76,13 +76,13 @@ class Diagnoser:
         self._trace = AllocationTrace()
 
     def diagnose(self, fit: Fit, model: KerasModel) -> tuple[float, str]:
-        """Count now, and begin to follow allocations.
+        """Count now, and begin to trace allocations.
 
         Args:
-            fit: At whose safe point this runs.
+            fit: Fit at whose safe point this runs.
 
         Returns:
-            How long the training waited, seconds, and what failed, in words.
+            Time that the training waited, seconds, and failures as text.
         """
         began_s = perf_counter()
         try:
@@ -101,7 +101,7 @@ class Diagnoser:
         self._report(fit, perf_counter() - began_s, objects=objects, holders=holders, why=_FOLLOWS)
 
     def follow_up(self, fit: Fit) -> None:
-        """An epoch or a fit ended: report what its lines allocated, if that was begun."""
+        """Report allocations by line if tracing was begun; at the end of an epoch or fit."""
         if not self._trace.is_running:
             return
         began_s = perf_counter()
@@ -140,7 +140,7 @@ class Diagnoser:
         )
 
     def _holders(self, fit: Fit, model: KerasModel) -> list[str]:
-        """First who holds what is dead or too much, then all others; most operations first."""
+        """Holders of dead or too many traces first, then all others; by operations, most first."""
         count = fit.framework.graph(model)
         sizes = {each.name: each.operations for each in count.by_function}
         # Of all its traces, the dead ones' part.
@@ -195,42 +195,50 @@ class Diagnoser:
 
 
 COST_SHARE: Final = 0.01
-"""Of the time since the count before, which a count may take."""
+"""Maximum part of the time since the previous count that a count may take."""
 
 LEAST_RISE_BYTES: Final = 2.0**20
-"""By which memory has to rise from the end of one unit to the next."""
+"""Minimum rise of memory from the end of one unit to the next, bytes."""
 
 _RISES: Final = 3
 _REMEMBERED: Final = 5
-"""Unit ends: three rises in a row, or among four."""
+"""Number of unit ends remembered: for three rises in a row, or among four."""
 
 _FIRST_COST_S: Final = 0.01
-"""Before the first count; measured in a process with TensorFlow: 5 to 8 ms, later 2 to 4 ms."""
+"""Assumed cost of the first count, seconds.
+
+Measured in a process with TensorFlow: 5 to 8 ms, later 2 to 4 ms.
+"""
 
 _STEP_TIMES: Final = 10
-"""Mean step times of as many epochs, the last."""
+"""Number of last epochs whose mean step times are remembered."""
 
 _LEAST_GONE_THROUGH: Final = 2.0**16
-"""Of a list that slows steps down where it is gone through at each: some thousand numbers."""
+"""Minimum size of a list that slows steps down if each step iterates over it, bytes: some thousand
+numbers."""
 
 _SLOWER: Final = 1.05
-"""Times what they were: a list that is gone through at each step makes them so."""
+"""Factor by which steps have become longer, for example through a list that each step iterates
+over."""
 
 UnitEnd = Literal["epoch", "fit", "call", "collect"]
 
 _BETWEEN_CALLS_S: Final = 1.0
-"""Calls may be as short as a step; memory is read once in so many seconds."""
+"""Minimum time between readings of memory at the ends of calls, seconds: a call may be as short as
+a step."""
 
 _Within = tuple[int, int]
-"""Fit and epoch."""
+"""(fit, epoch)."""
 
 
 class KeptObjectCounter:
-    """Counts what the script keeps at the ends of units, once memory rises or steps slow down.
+    """Counts objects that the script keeps, once memory rises or steps slow down.
 
-    Memory is what the process holds, and what its framework's allocator has handed out.
+    Counts run at the ends of units. Memory is the memory that the process holds, and that its
+    framework's allocator has in use.
 
-    Called on the threads that train; of two at once, one counts. It keeps names and numbers only.
+    Called on the threads that train; if two call at once, one counts. It keeps names and numbers
+    only.
     """
 
     def __init__(
@@ -243,13 +251,13 @@ class KeptObjectCounter:
         time_s: Callable[[], float] = perf_counter,
         thread_time_s: Callable[[], float] = thread_time,
     ) -> None:
-        """Begin with nothing counted.
+        """Start without counts.
 
         Args:
             now_s: Seconds since the session started.
-            privacy: What to leave out.
-            held_bytes: What this process holds.
-            thread_time_s: Time that the calling thread has worked.
+            privacy: Hides private names and texts.
+            held_bytes: Returns the memory that this process holds, bytes.
+            thread_time_s: Returns the CPU time of the calling thread, seconds.
         """
         self._emit = emit
         self._now_s = now_s
@@ -269,11 +277,12 @@ class KeptObjectCounter:
         self._is_refusal_sent = False
 
     def unit_ended(self, per: UnitEnd, fit: Fit | None) -> None:
-        """A unit is about to end: count what is kept if memory has risen lately.
+        """Count kept objects if memory has risen lately; a unit is about to end.
 
         Args:
-            per: What ends; memory is compared with the ends of such units before.
-            fit: The one that runs, or ends; None between two.
+            per: Kind of unit that ends; memory is compared with the ends of earlier units of this
+                kind.
+            fit: Fit that runs or ends; None between two fits.
         """
         if per == "call":
             now_s = self._time_s()
@@ -293,7 +302,7 @@ class KeptObjectCounter:
         return is_slowing(list(self._steps_s))
 
     def watch_steps(self, fit: Fit | None) -> None:
-        """Have it counted at the next step if memory rises within an epoch; the agent's thread."""
+        """Request a count at the next step if memory rises within an epoch; the agent's thread."""
         if fit is None or not fit.is_in_epoch:
             return
         within = (fit.ordinal, fit.epoch)
@@ -312,11 +321,11 @@ class KeptObjectCounter:
         return any(map(is_rising, series))
 
     def count(self, fit: Fit | None, *, least_bytes: float = LEAST_BYTES) -> None:
-        """Count now, if something was trained and the time since the count before allows it.
+        """Count now, if something was trained and the time since the previous count allows it.
 
         Args:
-            fit: As of `unit_ended`.
-            least_bytes: Of a place that is reported.
+            fit: See `unit_ended`.
+            least_bytes: Minimum size of a reported place, bytes.
         """
         at = None if fit is None else (fit.ordinal, fit.epochs_done, fit.clock.steps)
         if (at is not None and at == self._counted_at) or not self._lock.acquire(blocking=False):

@@ -1,10 +1,10 @@
-"""Where the time of a fit's epochs goes: an account in which each moment belongs to one part.
+"""Time of a fit's epochs by part: an account in which each moment belongs to one part.
 
 A cursor moves from hook to hook of ours and from mark to mark (`frameworks/callback_markers.py`),
-and what lies between is added to the part that it belongs to, so the parts add up. Steps that take
-long, the first and the last of an epoch, and while a few take much of the time all of them, are
-timed one by one; of short ones some, five times a second, as the agent's thread asks. What short
-steps took in between is shared out as those were that were timed.
+and the time in between is added to its part, so the parts add up. Long steps, the first and the
+last of an epoch, and all steps while a few take much of the time, are timed one by one; of short
+steps some are timed, five times a second, at the request of the agent's thread. The time of the
+other short steps is divided in the proportions of the timed ones.
 """
 
 import threading
@@ -39,26 +39,30 @@ if TYPE_CHECKING:
     import weakref
 
 LONG_STEP_S: Final = 0.01
-"""Steps that take longer are timed one by one: that takes 20 to 30 us of each."""
+"""Length from which steps are timed one by one, seconds: timing takes 20 to 30 us of each."""
 
 _ENOUGH_TIMED: Final = 5
-"""Steps timed in an epoch that speak for the others; where they are fewer, earlier ones too."""
+"""Number of timed steps in an epoch that represent the others.
+
+If there are fewer, earlier ones are added.
+"""
 
 _WATCHED_STEP_S: Final = 0.001
 _WATCHED_PART: Final = 0.1
-"""All steps are timed while slow ones take such a part, and a step so long on average."""
+"""All steps are timed while slow ones take this part of the time, and a step takes this long on
+average."""
 
 _READ_EACH_S: Final = 0.25
-"""How often TensorFlow's waiting for data is read: 20 to 100 us each time."""
+"""Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
 
 _ENOUGH_READ: Final = 0.1
-"""Part of an epoch's elements that speaks for all of them."""
+"""Minimum part of an epoch's elements that represents all of them."""
 
 _COMPILED_FROM_S: Final = 0.02
-"""Shorter steps were not compiled; to ask takes microseconds."""
+"""Length from which a step may include compiling, seconds; the check takes microseconds."""
 
 _CODE_FROM_S: Final = 0.3
-"""Likewise where regions of code have to be counted, which takes milliseconds."""
+"""The same length if regions of code must be counted for the check, which takes milliseconds."""
 
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
@@ -71,7 +75,7 @@ _UNTIMED: Final = "untimed"
 _CALLBACK: Final = "callback"
 
 _Named = tuple[str, str]
-"""Part of the account and class of a callback."""
+"""(part of the account, class of a callback)."""
 
 _PART_OF: Final[dict[CallbackKind, str]] = {
     "ours": "ours",
@@ -84,8 +88,9 @@ class EpochTimer:
     """Accounts for the time of one fit; owned by its training thread.
 
     Attributes:
-        ended_s: When the last epoch's end was reported, by `perf_counter`.
-        last_waited_s: For data from a Python iterator, in the epoch's last step that was timed.
+        ended_s: Time at which the last epoch's end was reported, by `perf_counter`.
+        last_waited_s: Wait for data from a Python iterator in the epoch's last timed step,
+            seconds.
     """
 
     def __init__(
@@ -96,13 +101,14 @@ class EpochTimer:
         fault: Callable[[Exception], None],
         since_s: float | None = None,
     ) -> None:
-        """A fit begins.
+        """Prepare for a fit that begins.
 
         Args:
-            count_functions: Of the framework: grows with what is traced or compiled.
-            privacy: What to leave out.
-            fault: Takes what a mark of ours raised.
-            since_s: When the last epoch of the fit before ended; None without one.
+            count_functions: Returns the framework's count of functions, which grows with each
+                trace or compiled program.
+            privacy: Hides private names.
+            fault: Called with an exception that a mark of ours raised.
+            since_s: Time at which the last epoch of the previous fit ended; None without one.
         """
         self._clock = clock
         self._count_functions = count_functions
@@ -134,7 +140,7 @@ class EpochTimer:
         self._kind = "rest"
 
     def _begin_steps(self) -> None:
-        """No step of the epoch has begun."""
+        """Reset the step state; no step of the epoch has begun."""
         self._is_first = True
         self._steps_to_go = 0
         self._timed = defaultdict[str, float](float)
@@ -148,11 +154,11 @@ class EpochTimer:
         self._is_read_again = False
 
     def follow(self, token: "weakref.ref[Any] | None", epoch_iterator: Any) -> None:
-        """It runs on this thread; called again where it goes on in another call of Keras' `fit`.
+        """Time the fit on this thread; called again for each further call of Keras' `fit`.
 
         Args:
             token: Keras' list of callbacks.
-            epoch_iterator: Keras' iterator over the data; None: not found.
+            epoch_iterator: Keras' iterator over the data; None if not found.
         """
         self.close()
         self._thread = threading.get_ident()
@@ -160,7 +166,7 @@ class EpochTimer:
         self._input = input_timing(epoch_iterator)
 
     def input_source(self) -> Reading:
-        """Where the wait for input comes from, or why it is not known."""
+        """Source of the input wait, or the reason why the wait is unknown."""
         if self._input is None:
             return Reading.missing("seconds", NO_ITERATOR)
         if self._input.absent:
@@ -168,14 +174,14 @@ class EpochTimer:
         return Reading(None, "seconds", self._input.source)
 
     def enter(self) -> None:
-        """A hook of ours begins."""
+        """Enter a hook of ours."""
         self._take(perf_counter())
 
     def leave(self, after: str) -> None:
-        """It ends.
+        """Leave a hook of ours.
 
         Args:
-            after: What follows where the list is not marked: "input", "between_epochs", "rest".
+            after: Part that follows if the list is not marked: "input", "between_epochs", "rest".
         """
         self._take(perf_counter(), "ours")
         if self._is_passing:
@@ -184,14 +190,14 @@ class EpochTimer:
             self._kind = after if self._markers.is_set or after != "input" else _UNTIMED
 
     def begin_epoch(self) -> None:
-        """An epoch begins, in a hook of ours: its first step is timed."""
+        """Begin an epoch, in a hook of ours: its first step is timed."""
         self.enter()
         self._begin_steps()
         self._counts = self._read_counts(with_code=self._plain_s >= _CODE_FROM_S)
         self._mark()
 
     def begin_validation(self) -> None:
-        """A validation begins: the last step is over."""
+        """Begin a validation: the last step is over."""
         now_s = perf_counter()
         self._take(now_s)
         self._end_step(now_s)
@@ -206,7 +212,7 @@ class EpochTimer:
             self._validated = (self._validated[0], self._at)
 
     def step_due(self) -> None:
-        """A step is to be timed; ends a hook of ours at its begin."""
+        """Time the step that begins; called at the end of our hook at its begin."""
         now_s = perf_counter()
         is_last = self._clock.is_last
         if isinstance(self._input, TensorFlowInput) and (
@@ -225,15 +231,15 @@ class EpochTimer:
             self.leave(self._kind)
 
     def _read_soon(self) -> None:
-        """While TensorFlow still keeps the gaps between all elements from now on."""
+        """Plan a reading before TensorFlow forgets gaps between elements from now on."""
         self._is_read_again = True
         self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
 
     def end_epoch(self, times: StepTimes | None, computed_s: float = 0.0) -> EpochParts:
-        """An epoch ended, in a hook of ours.
+        """End an epoch, in a hook of ours; return its parts.
 
         Args:
-            computed_s: When the last of them was computed, by `perf_counter`; 0: not known.
+            computed_s: Time at which the last step was computed, by `perf_counter`; 0: unknown.
         """
         # A device that is behind still computes the steps when their validation begins.
         began_s, ended_s = self._validated
@@ -254,7 +260,7 @@ class EpochTimer:
         return parts
 
     def close(self) -> None:
-        """The fit ended."""
+        """Stop timing; the fit ended."""
         self._markers.close()
         if isinstance(self._input, PythonInput):
             self._input.end()
@@ -279,7 +285,7 @@ class EpochTimer:
         self._at = now_s
 
     def _passed(self, hook: Hook, index: int) -> None:
-        """A mark in Keras' list: before the callback of this number, behind the one before it."""
+        """Pass a mark in Keras' list, which is before the callback with this index."""
         if not self._markers.is_set:
             return
         now_s = perf_counter()
@@ -330,7 +336,7 @@ class EpochTimer:
         self._step_callbacks = self._callbacks[:]
 
     def _close_step_at(self, now_s: float) -> None:
-        """The next step begins."""
+        """Close the running step at the begin of the next one."""
         if self._kind == _INSIDE:  # where the ends of steps are called beside the training
             self._step_inside += now_s - self._at
         self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
@@ -342,7 +348,7 @@ class EpochTimer:
             self._unmark()
 
     def _end_step(self, now_s: float, *, is_whole: bool = False) -> None:
-        """A step that was timed is over; what follows the last of an epoch belongs to no step."""
+        """End a timed step; the time after the last step of an epoch belongs to no step."""
         if self._step_at == 0.0:
             return
         self.last_waited_s = waited_s = self._waited() - self._step_waited
@@ -390,7 +396,7 @@ class EpochTimer:
         return counts
 
     def _note_callbacks(self) -> None:
-        """Add what the callbacks took to the account, by their classes."""
+        """Add the time of the callbacks to the account, by class."""
         timed = self._timed_callbacks or [0.0] * len(self._callbacks)
         for callback, seconds, timed_s in zip(
             self._markers.callbacks, self._callbacks, timed, strict=True
@@ -453,7 +459,7 @@ class EpochTimer:
         )
 
     def _share_out(self, untimed_s: float) -> None:
-        """Give what was not timed to callbacks as those steps were that were."""
+        """Divide the untimed time among callbacks in the proportions of the timed steps."""
         self._add_earlier()
         if self._timed["wall"] > 0.0:
             self._shares = {
@@ -469,7 +475,7 @@ class EpochTimer:
             self._by_name[named] += part * callbacks_s
 
     def _add_earlier(self) -> None:
-        """Add to the timed steps as many of the epochs before as are missing."""
+        """Add missing timed steps from earlier epochs."""
         missing = _ENOUGH_TIMED - self._timed["steps"]
         if missing > 0 and self._earlier:
             part = min(1.0, missing / self._earlier["steps"])
@@ -489,7 +495,7 @@ class EpochTimer:
         return min(inside_s, max(0.0, whole_s))
 
     def _input_s(self, untimed_s: float) -> float | None:
-        """What the steps waited for input; None where that is not known."""
+        """Time that the steps waited for input, seconds; None if unknown."""
         source = self._input
         if source is None or source.absent:
             return None
@@ -510,4 +516,4 @@ _AFTER: Final[dict[Hook, str]] = {
     "epoch_begin": "input",
     "epoch_end": "between_epochs",
 }
-"""What follows behind the last callback of each hook."""
+"""Part that follows the last callback of each hook."""

@@ -1,7 +1,7 @@
-"""A running fit: its state, how its end is noticed, its parts, and its stops.
+"""A running fit: its state, the detection of its end, its parts, and its stops.
 
-An exception that leaves Keras' `fit` calls no hook: the end is noticed by the death of the frame
-of `fit`, or by a look for that frame on the stacks.
+An exception that leaves Keras' `fit` calls no hook: the end is detected by the death of the frame
+of `fit`, or by a search for that frame on the stacks.
 """
 
 import inspect
@@ -39,7 +39,7 @@ STEP_SOURCE: Final = Reading(
     "step clock, start to start: the median over a whole epoch; for samples, and until the first"
     " epoch ends, the median over the current epoch so far",
 )
-"""Where a step time comes from."""
+"""Source of a step time."""
 
 MEAN_STEP_SOURCE: Final = Reading(
     None,
@@ -47,20 +47,20 @@ MEAN_STEP_SOURCE: Final = Reading(
     "mean step time over a whole epoch, from the start of the first step to the result of "
     "the last, because steps were queued faster than the device computed them",
 )
-"""Likewise where the device runs behind."""
+"""Source of a step time if the device runs behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitOrigin:
-    """Where a fit runs.
+    """Thread and frame in which a fit runs.
 
     Attributes:
-        thread: Its thread's ident.
-        frame_id: `id` of the frame of `fit`, 0 if it was not found; valid while `token` lives.
+        thread: Ident of its thread.
+        frame_id: `id` of the frame of `fit`; 0 if not found; valid while `token` lives.
         token: Keras' CallbackList, which only the frame of `fit` holds; None if not found.
-        batch_size: None when the data decide it.
+        batch_size: Examples per step; None if the data decide it.
         initial_epoch: First epoch's index, from 0.
-        is_own_loop: The script calls Keras' CallbackList itself: no `fit` of Keras is there.
+        is_own_loop: True if the script calls Keras' CallbackList itself, without a `fit` of Keras.
         epoch_iterator: Keras' iterator over the data; None if not found.
     """
 
@@ -73,18 +73,18 @@ class FitOrigin:
     epoch_iterator: "weakref.ref[Any] | None" = None
 
     def callback_list(self) -> Any:
-        """Keras' CallbackList; None: not found, or gone."""
+        """Keras' CallbackList; None if not found or gone."""
         return None if self.token is None else self.token()
 
 
 @dataclass(slots=True)
 class PeakWatch:
-    """Waits for the first steps of a fit.
+    """State of the wait for the first steps of a fit.
 
     Attributes:
-        batch: Examples a step.
-        before_bytes: Highest use by the allocator before the fit.
-        steps_before: Steps in the epochs that have ended.
+        batch: Examples per step.
+        before_bytes: Peak use of the allocator before the fit, bytes.
+        steps_before: Number of steps in the epochs that have ended.
     """
 
     batch: int
@@ -96,53 +96,53 @@ class PeakWatch:
 class Fit:
     """A running fit; owned by its training thread, read by the agent's thread.
 
-    Holds no model: a run must not keep alive what the script dropped.
+    Holds no model: a run must not keep objects alive that the script dropped.
 
     Attributes:
-        ordinal: In the run, from 1.
-        framework: Of the model.
-        clock: Times its steps.
-        origin: Where it runs.
+        ordinal: Ordinal in the run, from 1.
+        framework: Framework of the model.
+        clock: Step clock.
+        origin: Thread and frame in which it runs.
         model: Weak reference to the model.
         planned_steps: Steps per epoch; None until known.
-        planned_epochs: Epochs of the fit, those before its first one included; 0: not known.
-        checkpoint_dir: Where its checkpoints go.
-        keep_checkpoints: How many of the newest stay there.
+        planned_epochs: Epochs of the fit, including those before its first one; 0: unknown.
+        checkpoint_dir: Folder of its checkpoints.
+        keep_checkpoints: Number of newest checkpoints to keep.
         epoch: Index of the running epoch, from 0.
-        epochs_done: Epochs that ended in this process.
-        epochs_before: Epochs that had ended in the processes before.
-        is_in_epoch: An epoch began and its end was not reported.
-        epoch_began_s: The session's time when the epoch began, seconds.
-        timer: Where the time of its epochs goes; None: not known.
-        last_steps: Step times of the last epoch; None: too few were measured.
-        stopped_by_us: An action of ours stopped it.
-        is_open: Its end has not been reported.
-        is_traced: Its graph was counted since its step was traced last.
-        is_count_due: What the script keeps is to be counted at the next step.
-        is_reload_effect_reported: The check whether a reload would change its result was made.
+        epochs_done: Number of epochs that ended in this process.
+        epochs_before: Number of epochs that had ended in earlier processes.
+        is_in_epoch: True if an epoch began and its end was not reported.
+        epoch_began_s: Session time at which the epoch began, seconds.
+        timer: Account of the time of its epochs; None: unknown.
+        last_steps: Step times of the last epoch; None if too few were measured.
+        stopped_by_us: True if an action of ours stopped it.
+        is_open: True until its end is reported.
+        is_traced: True if its graph was counted since the last trace of its step.
+        is_count_due: True if objects that the script keeps are to be counted at the next step.
+        is_reload_effect_reported: True after the check if a reload would change its result.
         fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain
             `fit`.
-        worker_agreement: The other workers that train this model, which reload together; None
-            without.
-        undescribed_facts: How the model is compiled, until its facts are sent; None afterwards.
-        is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
-            it is reported again.
-        why_not_restart: Why the process cannot be started again at this fit; empty when it can.
-        restart_request: The request to leave at the running epoch's end and be started again, once
-            made.
-        listings: How often its callback is in the list of callbacks.
-        validation_bytes: By how much memory grew in the running epoch's validations; None: none
-            has ended, or it cannot be read.
-        held_before_bytes: Memory when the running validation began; None outside of one.
-        hook_calls: Calls of the running step's hook so far, of which there are as many.
-        step_logs: What Keras gave at the last step's end, as it is; None before the first.
-        computed_s: When that was, by `perf_counter`; 0 where no device can be behind.
-        why_no_rate: Why the learning rate could not be read, as last reported; None: not reported.
-        peak: Waits for the first steps to report their peak; None: reported, or cannot be.
-        pending_stops: Stops of a loop of the script's own, each with the steps done when it was
-            requested, until the loop ends or goes on all the same.
-        stop_tail: The last callback once a stop was requested.
-        is_run_stopping: A stop of this fit and all that run in it was requested.
+        worker_agreement: Agreement with other workers that train this model; None without them.
+        undescribed_facts: Facts of the model until they are sent; None afterwards.
+        is_left_out: True if it had finished in an earlier process of the run: no epoch runs, and
+            nothing is reported again.
+        why_not_restart: Reason why the process cannot be restarted at this fit; empty if it can.
+        restart_request: Request to leave at the running epoch's end and be restarted; None without
+            a request.
+        listings: Number of times that its callback is in the list of callbacks.
+        validation_bytes: Growth of memory in the running epoch's validations, bytes; None if none
+            has ended, or memory cannot be read.
+        held_before_bytes: Memory at the begin of the running validation; None outside of one.
+        hook_calls: Calls of the running step's hook so far; there are `listings` per step.
+        step_logs: Keras' logs of the last step's end, unprocessed; None before the first.
+        computed_s: Arrival of `step_logs`, by `perf_counter`; 0 if no device can be behind.
+        why_no_rate: Reason why the learning rate could not be read, as last reported; None: not
+            reported.
+        peak: Wait for the first steps to report their peak; None if reported, or impossible.
+        pending_stops: Stops of a loop of the script's own, each with the steps done at the
+            request, until the loop ends or continues regardless.
+        stop_tail: Last callback once a stop was requested; None before.
+        is_run_stopping: True if a stop of this fit and all fits within it was requested.
     """
 
     ordinal: int
@@ -194,7 +194,7 @@ class Fit:
 
     @property
     def step_source(self) -> Reading:
-        """Where the step time comes from, or why there is none."""
+        """Source of the step time, or the reason why there is none."""
         why = self.clock.why_untimed(self.planned_steps)
         if why:
             return Reading.missing("seconds", why)
@@ -202,20 +202,21 @@ class Fit:
 
     @property
     def is_device_behind(self) -> bool:
-        """Whether the last epoch's steps began ahead of the device that computes them."""
+        """True if the last epoch's steps began ahead of the device that computes them."""
         return self.last_steps is not None and self.last_steps.p50_s is None
 
     @property
     def running_step_s(self) -> float | None:
         """Median of the running epoch's steps so far; any thread.
 
-        While the device is behind, that of handing them over is no step time: the last epoch's.
+        While the device is behind, this is the last epoch's step time: the time between handing
+        steps over is not a step time.
         """
         return self.last_step_s if self.is_device_behind else self.clock.median_s()
 
     @property
     def why_untimed(self) -> str:
-        """Why the last epoch's steps have no time; empty where they have, or later ones may."""
+        """Reason why the last epoch's steps are untimed; empty if timed, or maybe later."""
         return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
 
     def begin_epoch(self) -> None:
@@ -228,36 +229,35 @@ class Fit:
         self.validation_bytes = self.held_before_bytes = None
 
     def follow(self, origin: FitOrigin) -> None:
-        """It runs there, in this or in another call of Keras' `fit`."""
+        """Set where the fit runs, in this or another call of Keras' `fit`."""
         self.origin = origin
         if self.timer is not None:
             iterator = None if origin.epoch_iterator is None else origin.epoch_iterator()
             self.timer.follow(origin.token, iterator)
 
     def enter_hook(self) -> None:
-        """A hook of ours begins."""
+        """Enter a hook of ours."""
         if self.timer is not None:
             self.timer.enter()
 
     def leave_hook(self, after: str) -> None:
-        """It ends; see `EpochTimer.leave`."""
+        """Leave a hook of ours; see `EpochTimer.leave`."""
         if self.timer is not None:
             self.timer.leave(after)
 
     def close_timer(self) -> float | None:
-        """It ended; returns when its last epoch did, by `perf_counter`."""
+        """Stop timing; return the time at which its last epoch ended, by `perf_counter`."""
         if self.timer is None:
             return None
         self.timer.close()
         return self.timer.ended_s
 
     def step_due(self) -> None:
-        """A hook of ours at a step's begin ends: that step is timed."""
+        """Time the step that begins; at the end of our hook at its begin."""
         if self.timer is not None:
             self.timer.step_due()
 
     def begin_validation(self) -> None:
-        """A validation of the running epoch begins."""
         self.held_before_bytes = read_held().value if self.is_in_epoch else None
         if self.timer is not None and self.is_in_epoch:
             self.timer.begin_validation()
@@ -272,35 +272,35 @@ class Fit:
             self.validation_bytes = (self.validation_bytes or 0.0) + after - before
 
     def step_end_hook(self) -> Callable[..., None]:
-        """What Keras is to call at each step's end; beside the training where it likes to."""
+        """Hook that Keras calls at each step's end, possibly on another thread."""
         return self._store_timed_logs if computes_behind(self.framework) else self._store_logs
 
     def _store_logs(self, batch: Any, logs: Any = None) -> None:
-        """Keep a step's logs as they are, whether numbers or on the device."""
+        """Keep a step's logs unprocessed, as numbers or on the device."""
         self.step_logs = logs
 
     def _store_timed_logs(self, batch: Any, logs: Any = None) -> None:
-        """Likewise, and when they came: as soon as they were computed."""
+        """Keep a step's logs and the time of their arrival, which is when they were computed."""
         self.step_logs = logs
         self.computed_s = perf_counter()
 
     def step_times(self) -> StepTimes | None:
-        """The epoch's steps: of those that a device computes later, their mean only."""
+        """Step times of the epoch; only the mean if a device computes them later."""
         waited_s = 0.0 if self.timer is None else self.timer.last_waited_s
         return self.clock.step_times(self.computed_s - waited_s)
 
     def is_first_call(self) -> bool:
-        """Whether a hook that runs each step was called for the first of its listings."""
+        """True if a hook that runs at each step was called for the first of its listings."""
         is_first = self.hook_calls == 0
         self.hook_calls = (self.hook_calls + 1) % self.listings
         return is_first
 
 
 def find_origin(callback: object) -> FitOrigin:
-    """Where the fit runs whose `on_train_begin` is being called; call it from that hook only.
+    """Origin of the fit whose `on_train_begin` is running; call it from that hook only.
 
     Args:
-        callback: Ours, to distinguish it from Keras' list of callbacks.
+        callback: Our callback, to distinguish it from Keras' list of callbacks.
     """
     thread = threading.get_ident()
     frame = _list_frame(inspect.currentframe(), callback)
@@ -326,7 +326,7 @@ def find_origin(callback: object) -> FitOrigin:
 
 @dataclass(frozen=True, slots=True)
 class _FitLocals:
-    """What only the frame of Keras' `fit` has."""
+    """Values that only the frame of Keras' `fit` has."""
 
     batch_size: int | None = None
     initial_epoch: int = 0
@@ -334,11 +334,11 @@ class _FitLocals:
 
 
 _BETWEEN: Final = "_call_begin_hook"
-"""In v1 graph mode the list of callbacks calls itself through this method."""
+"""Method through which the list of callbacks calls itself in v1 graph mode."""
 
 
 def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
-    """The frame of `CallbackList.on_train_begin` that called our hook."""
+    """Frame of `CallbackList.on_train_begin` that called our hook."""
     for caller_frame in _callers(frame):
         code = caller_frame.f_code
         if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
@@ -375,16 +375,16 @@ def _read_locals(frame: FrameType) -> _FitLocals:
 
 
 def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
-    """Whether two hooks were called in one and the same call of `fit`."""
+    """True if two hooks were called in the same call of `fit`."""
     token = other.callback_list()
     return token is not None and one.callback_list() is token
 
 
 def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
-    """Have `ended` called when the frame of `fit` dies before its `on_train_end`.
+    """Call `ended` when the frame of `fit` dies before its `on_train_end`.
 
-    The frame dies when the exception that left it does: at the end of the script's `except`, on
-    whatever thread drops it. Which exception it was is not known any more by then.
+    The frame dies with the exception that left it: at the end of the script's `except`, on
+        whatever thread drops it. The exception itself is no longer known by then.
     """
     token = fit.origin.callback_list()
     if token is not None:
@@ -392,10 +392,10 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
 
 
 def is_on_stack(fit: Fit) -> bool:
-    """Whether the fit still runs, as far as the callers of this function show.
+    """True if the fit still runs, as far as the callers of this function show.
 
-    A loop of the script's own may have begun it in a function that has returned since: it runs for
-    as long as its list of callbacks lives.
+    A loop of the script's own may have begun the fit in a function that has returned since: such a
+    fit runs as long as its list of callbacks lives.
     """
     if fit.origin.is_own_loop:
         return fit.origin.callback_list() is not None
@@ -403,7 +403,7 @@ def is_on_stack(fit: Fit) -> bool:
 
 
 def is_running(fit: Fit) -> bool:
-    """Whether the fit's thread, any one, is in it now."""
+    """True if the fit's thread is in the fit now; for any fit and thread."""
     with call_stacks() as stacks:
         return _is_among(fit, stacks.get(fit.origin.thread, ()))
 
@@ -427,9 +427,9 @@ class PendingReload:
     Attributes:
         fit: Ordinal of the fit.
         run: Run id.
-        folder: Where its checkpoints go.
-        keep: How many checkpoints stay there.
-        on_done: Takes its outcome.
+        folder: Folder of its checkpoints.
+        keep: Number of checkpoints to keep.
+        on_done: Called with the outcome.
     """
 
     fit: int
@@ -442,11 +442,11 @@ class PendingReload:
 class FitInParts:
     """A training of `kmonitor_agent.fit`: several calls of Keras' `fit`, each with a new model.
 
-    Owned by its thread.
+    Owned by the thread of the training.
 
     Attributes:
         model: The model of the running part.
-        pending_reloads: Reloads that wait.
+        pending_reloads: Waiting reloads.
     """
 
     def __init__(self, model: KerasModel) -> None:
@@ -464,11 +464,11 @@ class FitInParts:
 
 
 _RUNNING: Final[dict[int, list[FitInParts]]] = {}
-"""By thread ident, innermost last."""
+"""Trainings in parts by thread ident, innermost last."""
 
 
 def fit_in_parts(model: KerasModel) -> FitInParts | None:
-    """The training in parts that this thread runs for this model; None for a plain `fit`."""
+    """Training in parts that this thread runs for this model; None for a plain `fit`."""
     for candidate in reversed(_RUNNING.get(threading.get_ident(), [])):
         if candidate.model is model:
             return candidate
@@ -481,19 +481,19 @@ _ENDED_BEFORE: Final = "the fit it was meant for had already ended"
 
 
 class FitStopper:
-    """Stops fits and settles the requests for it; on the threads that train."""
+    """Stops fits and completes the requests for it; on the threads that train."""
 
     def __init__(
         self,
         open_fits: Callable[[], Sequence[Fit]],
         finish: Callable[[Fit, ActionRequest, int, str], None],
     ) -> None:
-        """Begin without stops.
+        """Start without stops.
 
         Args:
-            open_fits: The run's open fits, in the order of their begin.
+            open_fits: Returns the run's open fits, in the order of their begin.
             finish: Keeps the record of a stop: the fit, the request, the steps done in its epoch,
-                and why it did not end; empty when it did.
+                and the reason why it did not end; empty if it did.
         """
         self._open_fits = open_fits
         self._finish = finish
@@ -502,9 +502,9 @@ class FitStopper:
         """End the fits that a request is for.
 
         Args:
-            fit: The one at whose safe point this runs.
-            request: For its stop, that of another fit, or of the run.
-            step: Steps done in its epoch.
+            fit: Fit at whose safe point this runs.
+            request: Request to stop this fit, another one, or the run.
+            step: Steps done in its running epoch.
         """
         targets = self._targets(fit, request)
         for target in targets:
@@ -517,17 +517,17 @@ class FitStopper:
             self._finish(fit, request, step, "" if targets else _ENDED_BEFORE)
 
     def fit_started(self, fit: Fit) -> None:
-        """A fit within those that a stop of the run is about to end ends too, after a step."""
+        """End a new fit after one step if it is nested in fits that a stop of the run ends."""
         if any(each.is_run_stopping for each in self._enclosing_fits(fit)):
             _request_stop(fit)
             fit.is_run_stopping = True
 
     def epoch_started(self, fit: Fit) -> None:
-        """A loop of the script's own went on in spite of a stop."""
+        """Report that a loop of the script's own continued in spite of a stop."""
         self._settle(fit, _IGNORED)
 
     def fit_ended(self, fit: Fit) -> None:
-        """It is over, however that came about."""
+        """Complete the stops of a fit that has ended in any way."""
         self._settle(fit, "")
         token = fit.origin.callback_list()
         if token is not None and fit.stop_tail is not None:
@@ -541,7 +541,7 @@ class FitStopper:
             self._finish(fit, request, step, why)
 
     def _targets(self, fit: Fit, request: ActionRequest) -> list[Fit]:
-        """The fits to end, the outermost first."""
+        """Fits to end, the outermost first."""
         if request.of == "run":
             enclosing = self._enclosing_fits(fit)
             for outer_fit in enclosing:
@@ -552,7 +552,7 @@ class FitStopper:
         return [outer_fit for outer_fit in self._open_fits() if outer_fit.ordinal == request.fit]
 
     def _enclosing_fits(self, fit: Fit) -> list[Fit]:
-        """The fits that this one runs in, and itself, the outermost first."""
+        """Fits that this one runs in, and itself, the outermost first."""
         before = [each for each in self._open_fits() if each.ordinal < fit.ordinal]
         return [*(each for each in before if each.origin.thread == fit.origin.thread), fit]
 
@@ -573,7 +573,7 @@ def _request_stop(fit: Fit) -> None:
 
 
 class StopCallback:
-    """Last callback of a fit that has to stop, so that no other one takes the stop back."""
+    """Last callback of a fit that has to stop, so that no other callback revokes the stop."""
 
     model: Any
 
@@ -584,12 +584,10 @@ class StopCallback:
         self._supports_tf_logs = True
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """All others have seen the step."""
         del batch, logs
         self._stop()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """All others have seen the epoch."""
         del epoch, logs
         self._stop()
 

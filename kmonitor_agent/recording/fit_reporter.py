@@ -46,16 +46,19 @@ LOG_PREFIX: Final = "kmonitor/"
 
 
 LONGEST_LOG_NAME: Final = 200
-"""Letters of any name in an event."""
+"""Maximum length of any name in an event."""
 
 
 _HEAP_CORE_FRACTION: Final = 0.01
-"""What counting Python's and malloc's blocks may cost. malloc goes through the heaps of all
-threads, and those that allocate wait: microseconds at first, milliseconds with many threads."""
+"""Maximum part of a core for counting Python's and malloc's blocks.
+
+malloc walks the heaps of all threads, and threads that allocate wait: microseconds at first,
+milliseconds with many threads.
+"""
 
 
 _LAYERS_A_PART: Final = 200
-"""Most layers in one `ModelFacts` event."""
+"""Maximum number of layers in one `ModelFacts` event."""
 
 
 _MOST_LOGS: Final = 256
@@ -72,7 +75,7 @@ class FitReporter:
     """Emits the events of fits; on the threads that train.
 
     Attributes:
-        kept_objects: Counts what the script keeps.
+        kept_objects: Counter of objects that the script keeps.
     """
 
     def __init__(
@@ -83,12 +86,12 @@ class FitReporter:
         privacy: Privacy,
         counts: HeapCounts,
     ) -> None:
-        """Keep where events go.
+        """Prepare; nothing is reported yet.
 
         Args:
             now_s: Seconds since the session started.
-            privacy: What to leave out.
-            counts: What Python and malloc have handed out.
+            privacy: Hides private names and texts.
+            counts: Counts of memory from Python and malloc.
         """
         self.kept_objects: Final = KeptObjectCounter(emit=emit, now_s=now_s, privacy=privacy)
         self._heap_counts = Paced(counts.read, _HEAP_CORE_FRACTION)
@@ -101,9 +104,9 @@ class FitReporter:
         """Report that a fit began.
 
         Args:
-            model: What is fitted, for its learning rate.
-            facts: How it is compiled.
-            epochs: Planned; 0 unknown.
+            model: The fitted model, for its learning rate.
+            facts: Facts about its compilation.
+            epochs: Planned number of epochs; 0 if unknown.
         """
         self._emit(
             FitStarted(
@@ -129,7 +132,7 @@ class FitReporter:
         )
 
     def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
-        """Report what the model is made of, in parts."""
+        """Report the layers and sizes of the model, in parts."""
         layers = [self._layer(layer) for layer in description.layers]
         part_count = max(1, -(-len(layers) // _LAYERS_A_PART))
         for part in range(part_count):
@@ -154,7 +157,7 @@ class FitReporter:
             )
 
     def graph_counted(self, fit: Fit, graph: GraphCount) -> None:
-        """Report a count of the graph; nothing where it is absent."""
+        """Report a count of the graph; does nothing if it is absent."""
         if graph.operations is None:
             return
         self._emit(
@@ -220,7 +223,7 @@ class FitReporter:
         """Report that a fit ended.
 
         Args:
-            exc: What it raised, if known.
+            exc: Exception that ended it, if known.
         """
         self.kept_objects.unit_ended("fit", fit)
         message = "" if exc is None else self._privacy.text(exception_message(exc))
@@ -239,7 +242,7 @@ class FitReporter:
         )
 
     def _learning_rate(self, fit: Fit, model: KerasModel) -> float | None:
-        """The optimizer's; its source, or why there is none, is reported when that changes."""
+        """Learning rate; its source, or why there is none, is reported when that changes."""
         rate = fit.framework.learning_rate(model)
         if rate.absent != fit.why_no_rate:
             fit.why_no_rate = rate.absent
@@ -248,7 +251,7 @@ class FitReporter:
         return rate.value
 
     def _report_source(self, field: str, reading: Reading) -> None:
-        """Where a field comes from, or why it is absent, when that changes."""
+        """Report the source of a field, or why it is absent, when that changes."""
         if self._reported.get(field) == (reading.source, reading.absent):
             return
         self._reported[field] = reading.source, reading.absent
@@ -303,8 +306,8 @@ def _position_text(fit: Fit) -> str:
 
 
 _FIRST_STEPS: Final = 5
-"""Steps whose peak is reported: the first one traces, and from one to the next the peak differs by
-up to 18%."""
+"""Number of first steps whose peak is reported: the first one traces, and the peak differs by up
+to 18% between steps."""
 
 
 class ModelReporter:
@@ -323,12 +326,12 @@ class ModelReporter:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Keep where events go.
+        """Prepare; nothing is reported yet.
 
         Args:
             reporter: Emits the model's facts.
-            faults: Counts our own.
-            device: Name of the GPU; empty if none is known.
+            faults: Log of our own faults.
+            device: Returns the name of the GPU; empty if none is known.
             now_s: Seconds since the session started.
             privacy: With `private`, no layout leaves the process.
         """
@@ -342,10 +345,10 @@ class ModelReporter:
         self._seen: tuple[object, ...] = ()
 
     def begin_fit(self, fit: Fit, model: KerasModel | None) -> None:
-        """A fit begins: keep the allocator's peak before it, and report the model.
+        """Keep the allocator's peak before a fit, and report the model.
 
         Args:
-            model: None if it is not built yet: it is reported later.
+            model: The model; None if it is not built yet: it is reported later.
         """
         facts = fit.undescribed_facts
         batch = (facts.batch_size if facts else None) or fit.origin.batch_size
@@ -355,7 +358,7 @@ class ModelReporter:
         self.describe(fit, model)
 
     def describe(self, fit: Fit, model: KerasModel | None) -> None:
-        """Report facts and layout, unless they were reported."""
+        """Report facts and layout, once."""
         facts = fit.undescribed_facts
         if facts is None or model is None:
             return
@@ -367,7 +370,7 @@ class ModelReporter:
                 self._report_layout(fit, model)
 
     def waits(self, fit: Fit) -> bool:
-        """Whether the next step's begin is needed too; reports the peak when enough have run."""
+        """True if the next step's begin is needed too; reports the peak after enough steps."""
         watch = fit.peak
         if watch is None:
             return False
@@ -380,7 +383,7 @@ class ModelReporter:
         return False
 
     def end_epoch(self, fit: Fit) -> None:
-        """An epoch ended; short ones count together."""
+        """Count the steps of an ended epoch; short epochs count together."""
         if fit.peak is not None and self.waits(fit):
             fit.peak.steps_before += fit.clock.steps
 
@@ -415,7 +418,7 @@ class ModelReporter:
 
 
 def _key(thing: Any) -> "weakref.ref[Any] | int":
-    """Key that is equal only for one and the same living object."""
+    """Key that is equal only for the same living object."""
     try:
         return weakref.ref(thing)
     except TypeError:

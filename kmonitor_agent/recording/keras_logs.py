@@ -1,4 +1,4 @@
-"""Our metrics in Keras' logs, for the callbacks behind ours: TensorBoard, CSVLogger and others."""
+"""Our metrics in Keras' logs, for callbacks behind ours: TensorBoard, CSVLogger and others."""
 
 import math
 import threading
@@ -23,17 +23,18 @@ LOG_NAMES: Final = tuple(
         "step_time_seconds",
     )
 )
-"""Ours at every epoch's end: CSVLogger takes its columns from the first one, and keeps to them."""
+"""Names of our logs, the same at every epoch's end: CSVLogger takes its columns from the first
+epoch, and keeps them."""
 
 _READERS: Final = frozenset(
     {"CSVLogger", "History", "RemoteMonitor", "TensorBoard"}
     | {"MlflowCallback", "MLflowCallback", "WandbCallback", "WandbMetricsLogger"}
 )
-"""Classes of callbacks that write down every log that they are given."""
+"""Classes of callbacks that write every log that they receive."""
 
 
 class KerasLogWriter:
-    """Fills logs for the callbacks that ask for it; on the threads that train."""
+    """Fills logs for callbacks with `logs=True`; on the threads that train."""
 
     def __init__(
         self,
@@ -42,10 +43,10 @@ class KerasLogWriter:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
     ) -> None:
-        """Nobody asks yet.
+        """Start without requests.
 
         Args:
-            sampler: Has what is read on the agent's thread only.
+            sampler: Source of values that only the agent's thread reads.
             now_s: Seconds since the session started.
         """
         self._sampler = sampler
@@ -56,10 +57,10 @@ class KerasLogWriter:
         self._metrics: dict[int, dict[str, float]] = {}
 
     def request_logs(self, callback: object, fit: Fit | None) -> None:
-        """A fit begins whose callback of ours wants its logs filled.
+        """Request logs for a fit that begins, for one of our callbacks.
 
         Args:
-            fit: None: it is not followed by this callback.
+            fit: The fit; None if this callback does not record it.
         """
         self._is_wanted = True
         self._metrics.pop(threading.get_ident(), None)
@@ -75,7 +76,7 @@ class KerasLogWriter:
             self._emit(Notice(t_s=self._now_s(), level="warning", code="logs_order", text=text))
 
     def epoch_ended(self, fit: Fit) -> None:
-        """Read what the logs of this epoch are to have, before anything is done about it."""
+        """Read the values for the logs of this epoch, before any action changes them."""
         if not self._is_wanted:
             return
         graph = self._current_target().graph
@@ -94,7 +95,7 @@ class KerasLogWriter:
         }
 
     def fill(self, logs: object) -> None:
-        """Put the figures of this thread's newest epoch into its logs; NaN: not read."""
+        """Put the values of this thread's newest epoch into its logs; NaN: not read."""
         if not isinstance(logs, MutableMapping):
             return
         metrics = self._metrics.get(threading.get_ident(), {})

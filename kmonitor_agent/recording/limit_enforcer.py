@@ -34,7 +34,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 
 TRIAL_EPOCHS: Final = 3
-"""Epochs in which a process that a limit restarted shows whether it needs that much by itself."""
+"""Number of epochs after which a process restarted by a limit has shown its own needs."""
 
 _IN_VAIN: Final = (
     f"the last {MOST_IN_VAIN} restarts did not help: each new process came within"
@@ -48,7 +48,7 @@ _NO_SINGLE_STEPS: Final = (
     " step_time or step_time_mean"
 )
 _BEGAN_S: Final = 0.0
-"""The session's time when it began."""
+"""Session time of its begin, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class BoundedReading:
     """A metric's reading, in the metric's unit; None where absent.
 
     Attributes:
-        value: Of this run.
-        of: What bounds it; the whole of a percentage.
+        value: Value of this run.
+        of: Bound of the value: the whole that a percentage refers to.
     """
 
     value: float | None
@@ -65,17 +65,20 @@ class BoundedReading:
 
 
 class _OthersWatch:
-    """Whether it was others that brought a percentage of a bound to its limit.
+    """Detects that other processes brought a percentage of a bound to its limit.
 
-    Compared are the crossing and the last reading well below it. Where others took four times of
-    what this run took, freeing what it holds would give little back.
+    The crossing is compared with the last reading well below the limit. If others took four times
+    as much as this run, freeing this run's memory would help little.
     """
 
     def __init__(self) -> None:
         self._below: BoundedReading | None = None
 
     def took_it(self, reading: BoundedReading, spec: LimitSpec) -> bool:
-        """Judge the next reading; True if it is at its limit, and others brought it there."""
+        """Judge the next reading.
+
+        True if others caused most of the growth since the last reading well below the limit.
+        """
         value = reading.value
         of = reading.of
         if spec.fraction is None or value is None or of is None:
@@ -93,7 +96,7 @@ _FAR_MORE: Final = 4
 
 
 class LimitEnforcer:
-    """Judges and answers the limits, behind a lock that is only ever held for microseconds.
+    """Judges limits and requests their actions, behind a lock that is held for microseconds only.
 
     RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
     thread.
@@ -106,10 +109,10 @@ class LimitEnforcer:
         request: Callable[[ActionRequest], bool],
         now_s: Callable[[], float],
     ) -> None:
-        """Begin without limits.
+        """Start without limits.
 
         Args:
-            request: Takes the actions that crossings ask for; False if it does not.
+            request: Called with the action of a crossing; returns False if it was refused.
             now_s: Seconds since the session started.
         """
         self._emit = emit
@@ -130,10 +133,10 @@ class LimitEnforcer:
         self._epochs = 0
 
     def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
-        """Take a callback's limits; the same again changes nothing.
+        """Set a callback's limits; setting the same again changes nothing.
 
-        A metric whose limits came from a command keeps them: a loop that makes a callback for
-        each model must not undo what the user set in the app.
+        A metric whose limits came from a command keeps them: a loop that creates a callback for
+            each model must not undo the user's settings in the app.
         """
         if specs == self._script_limits:
             return
@@ -147,7 +150,7 @@ class LimitEnforcer:
         self._report_too_large(changed)
 
     def set_by_command(self, wanted: SetLimits, requested_by: str) -> None:
-        """Replace the limits of the metrics that are named."""
+        """Replace the limits of the named metrics."""
         specs = [
             msgspec.structs.replace(spec, set_by=requested_by or "app") for spec in wanted.limits
         ]
@@ -158,7 +161,7 @@ class LimitEnforcer:
         self._report_too_large(specs)
 
     def commanded(self) -> SetLimits | None:
-        """The limits that were set by command; None if none were."""
+        """Limits that were set by command; None if there are none."""
         with self._lock:
             metrics = sorted(self._commanded)
             specs = [
@@ -167,7 +170,7 @@ class LimitEnforcer:
         return SetLimits(metrics=metrics, limits=specs) if metrics else None
 
     def restore_commanded(self, wanted: SetLimits) -> None:
-        """Limits that were set by command in an earlier process of the run."""
+        """Restore limits that were set by command in an earlier process of the run."""
         with self._lock:
             self._commanded.update(wanted.metrics)
             self._replace(wanted.metrics, wanted.limits)
@@ -175,7 +178,7 @@ class LimitEnforcer:
         self._report_too_large(wanted.limits)
 
     def report_limits(self) -> None:
-        """Say which limits are in force."""
+        """Report the limits in force."""
         with self._lock:
             specs = self._limit_watches.specs()
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
@@ -205,7 +208,7 @@ class LimitEnforcer:
                 self._report_too_large([watch.spec for watch in watches])
 
     def observe_graph(self, graph: GraphCount) -> None:
-        """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
+        """Judge the limits on `graph` and `functions`; does nothing without a count."""
         if graph.operations is not None:
             self.observe("graph", BoundedReading(float(graph.operations)))
             self.observe("functions", BoundedReading(float(graph.functions)))
@@ -214,9 +217,9 @@ class LimitEnforcer:
         """Judge the limits on the time of an epoch that ended and of its steps.
 
         Args:
-            epoch_s: From its begin to its end, seconds.
-            steps: Of its steps; None where they were not timed.
-            why: The reason for that; empty where it may still come.
+            epoch_s: Duration of the epoch, seconds.
+            steps: Times of its steps; None if they were not timed.
+            why: Reason why they were not timed; empty if times may still come.
         """
         self.observe("epoch_time", BoundedReading(epoch_s))
         for metric, field in STEP_TIME_METRICS.items():
@@ -226,16 +229,16 @@ class LimitEnforcer:
                 self.report_unwatched(metric, why or _NO_SINGLE_STEPS)
 
     def report_graph_unwatched(self, graph: GraphCount) -> None:
-        """Say once why there is no count, where there is none."""
+        """Report once why there is no count, if there is none."""
         if graph.operations is None:
             self.report_unwatched("graph", graph.absent)
             self.report_unwatched("functions", graph.absent)
 
     def report_unwatched(self, metric: LimitMetric, why: str) -> None:
-        """Say once of each limit on a metric that it cannot be watched.
+        """Report once for each limit on a metric that it cannot be watched.
 
         Args:
-            metric: Which has no reading.
+            metric: Metric without a reading.
         """
         with self._lock:
             watches = self._limit_watches.watches(metric)
@@ -243,20 +246,20 @@ class LimitEnforcer:
             self._notify_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
 
     def reset_base(self, watch: LimitWatch) -> None:
-        """An action that a limit requested has run: judge growth from here on."""
+        """Judge growth from here on; an action that a limit requested has run."""
         with self._lock:
             watch.reset_base()
 
     def next_step(
         self, watch: LimitWatch, why_not: Mapping[EscalationLevel, str]
     ) -> EscalationStep:
-        """What `auto` does next for a limit; a level that is returned counts as done now.
+        """Next level of `auto` for a limit; a level that is returned counts as run now.
 
-        "wait" for a limit that was released since its request: something else has helped, and a
-        level done now would have nothing to be judged by.
+        "wait" for a limit that was released since its request: something else has helped, and the
+        effect of a level could not be judged now.
 
         Args:
-            why_not: The levels that cannot be done here, with the reason.
+            why_not: Levels that are not possible here, with the reason.
         """
         now_s = self._now_s()
         with self._lock:
@@ -272,7 +275,7 @@ class LimitEnforcer:
             return step
 
     def report_exhausted(self, watch: LimitWatch) -> None:
-        """Say that `auto` knows nothing more that helps; it waits for growth from here on."""
+        """Report that `auto` has no further level that helps; it waits for growth from here on."""
         with self._lock:
             tried = "" if watch.escalation is None else watch.escalation.summary()
             watch.reset_base()
@@ -283,12 +286,13 @@ class LimitEnforcer:
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
     def why_dropped(self, request: ActionRequest) -> str:
-        """Why a limit's request is not to be done any more; empty when it is.
+        """Reason why a limit's request is obsolete; empty if it is not.
 
-        Only of what is to free something: a stop or a save answers the crossing itself.
+        Only actions that free memory can be obsolete: a stop or a save responds to the crossing
+            itself.
 
         Args:
-            request: At its safe point.
+            request: Request at its safe point.
         """
         watch = request.watch
         if watch is None or request.action not in _RELIEVES:
@@ -299,7 +303,7 @@ class LimitEnforcer:
             return "" if watch.is_crossed else "the limit is no longer exceeded"
 
     def epoch_ended(self) -> None:
-        """One more epoch of this process has ended; counted where a restart is possible."""
+        """Count an ended epoch of this process if a restart is possible."""
         self._epochs += 1
         if self._epochs == TRIAL_EPOCHS:
             with self._lock:
@@ -309,11 +313,11 @@ class LimitEnforcer:
     def note_restart(
         self, requested_by: str, in_vain: int = 0, futile: Collection[str] = ()
     ) -> None:
-        """This process was started by a restart; to be called before limits are set.
+        """Note that this process was started by a restart; call it before limits are set.
 
         Args:
-            requested_by: Who requested it; limits of that wording, of the script or taken over, do
-                not ask for another at once. Empty when nobody did.
+            requested_by: Requester of the restart; a limit with this text, from the script or
+                restored, does not request another one at once. Empty if there was no request.
             in_vain: `restarts_in_vain` of the limit that requested it.
             futile: `Escalation.remembered` of that limit in the process before.
         """
@@ -329,7 +333,7 @@ class LimitEnforcer:
                 watch.started_again(_BEGAN_S, self._in_vain, self._futile)
 
     def _report_others(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
-        """What others took is not given back by an action of ours."""
+        """Report that other processes took the memory, which no action of ours can free."""
         self._emit(msgspec.structs.replace(crossing, answered=False))
         self.reset_base(watch)
         text = (
@@ -363,7 +367,7 @@ class LimitEnforcer:
                 self._notify_once(watch.spec, "limit_unbounded", why)
 
     def _report_too_large(self, specs: Iterable[LimitSpec]) -> None:
-        """Say of limits that were just set, or whose bound was just read, if they are above it."""
+        """Report limits above their bound, of those just set or with a bound just read."""
         for spec in specs:
             of = self._bounds.get(spec.metric)
             if spec.value is not None and of is not None and spec.value > of:

@@ -1,4 +1,4 @@
-"""Privacy of a run: what `private=True` leaves out of events or replaces by hashes."""
+"""Privacy of a run: with `private=True`, leaves texts out of events and hashes names."""
 
 import hashlib
 import os
@@ -14,9 +14,10 @@ _PUBLIC_OPTIMIZERS: Final = frozenset(
 class Privacy:
     """Passes names and texts through, or hides them.
 
-    The hash is salted with random bytes that never leave the process: equal names are equal
-    within a run and say nothing outside of it. The host alone is named otherwise, so that this
-    user's own hub can recognise it: `kmonitor_agent.wire.local.host_identity`.
+    The hash is salted with random bytes that never leave the process: equal names have equal
+        hashes within a run, which reveal nothing outside of it. Only the host is hashed
+        differently, so that this user's own hub can recognise it:
+        `kmonitor_agent.wire.local.host_identity`.
     """
 
     def __init__(self, *, private: bool) -> None:
@@ -32,17 +33,17 @@ class Privacy:
         ]
 
     def log_name(self, name: str) -> str:
-        """The name of a metric in Keras' logs; "loss" and "val_loss" say nothing private."""
+        """Name of a metric in Keras' logs or its hash; "loss" and "val_loss" are not private."""
         return name if name in _PUBLIC_LOGS else self.name(name)
 
     def optimizer(self, name: str) -> str:
-        """An optimizer's class name; Keras' own say nothing private."""
+        """Class name of an optimizer or its hash; Keras' own names are not private."""
         return name if name in _PUBLIC_OPTIMIZERS else self.name(name)
 
     def text(self, text: str) -> str:
-        """A text, or nothing."""
+        """A text, or "" if private."""
         return "" if self.private else text
 
     def source(self, source: str) -> str:
-        """Where a reading comes from, without the path in it."""
+        """Source of a reading; if private, without the part after the colon."""
         return source.partition(":")[0] if self.private else source

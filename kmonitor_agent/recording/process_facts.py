@@ -1,4 +1,4 @@
-"""Facts of this process: the run's default name, and the event that opens a session."""
+"""Facts of this process: the run's default name, and the first event of a session."""
 
 import getpass
 import os
@@ -35,11 +35,11 @@ _NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
     "restart": ("reload", "restart"),
     "auto": ("collect", "reload"),
 }
-"""What the framework and the process must be capable of; nothing for the other commands."""
+"""Capabilities that commands need of the framework and the process; other commands need none."""
 
 
 def script_path(environ: Mapping[str, str] | None = None) -> str:
-    """Path or name of the running script or notebook; empty where there is none."""
+    """Path or name of the running script or notebook; empty if there is none."""
     environ = os.environ if environ is None else environ
     identity = fold_identity(environ)
     if identity is not None:
@@ -54,7 +54,7 @@ def script_path(environ: Mapping[str, str] | None = None) -> str:
 
 
 def default_run_name(environ: Mapping[str, str] | None = None) -> str:
-    """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
+    """Name of the script or notebook, after the cluster's job if there is one; 200 characters."""
     environ = os.environ if environ is None else environ
     job = find_batch_job(environ)
     identity = fold_identity(environ)
@@ -79,15 +79,15 @@ def _script_name(environ: Mapping[str, str]) -> str:
 def session_started(
     *, session_id: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
 ) -> SessionStarted:
-    """The first event of this process, still without what the framework says of itself.
+    """First event of this process, still without the framework's facts.
 
     Args:
         session_id: Id of this process start.
         name: The run's name.
-        wall_s: UTC epoch seconds now.
+        wall_s: Current time, UTC epoch seconds.
         interval_s: Time between samples, seconds.
-        privacy: What to leave out.
-        state: This user's state folder, with the salt of a private process's host.
+        privacy: Hides private names and texts.
+        state: This user's state folder, with the salt for the host of a private process.
     """
     job = find_batch_job(os.environ)
     identity = fold_identity(os.environ)
@@ -118,7 +118,7 @@ def session_started(
 
 
 def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
-    """The commands that this process can carry out.
+    """Commands that this process can run.
 
     Args:
         unavailable: Capability to the reason why the framework lacks it.
@@ -127,7 +127,7 @@ def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
 
 
 def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
-    """Why this process cannot carry out a command; empty when it can.
+    """Reason why this process cannot run a command; empty if it can.
 
     Args:
         unavailable: Capability to the reason why the framework lacks it.
@@ -139,7 +139,7 @@ def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
 
 
 def _arguments() -> list[str]:
-    """The command line, as much of it as surely fits into an event."""
+    """Command line, cut to the length that surely fits into an event."""
     arguments: list[str] = []
     left = _MOST_ARGUMENT_BYTES
     for argument in items_of(getattr(sys, "argv", None))[:_MOST_ARGUMENTS]:

@@ -1,4 +1,4 @@
-"""One process of a run: its link, its first and last event, its clock, its tasks."""
+"""One process of a run: link, first and last event, clock, tasks."""
 
 import os
 from collections.abc import Callable
@@ -23,12 +23,12 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 
 @dataclass(frozen=True, slots=True)
 class UncaughtException:
-    """An exception that nobody caught.
+    """An uncaught exception.
 
     Attributes:
         exc: The exception.
-        thread: Ident of its thread; None unknown.
-        is_last: The process ends with it.
+        thread: Ident of its thread; None if unknown.
+        is_last: True if the process ends with it.
     """
 
     exc: BaseException
@@ -37,21 +37,21 @@ class UncaughtException:
 
 
 def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:
-    """How a fit or process ended that this exception left."""
+    """Kind of end of a fit or process that this exception left."""
     return "interrupted" if isinstance(exc, KeyboardInterrupt | GeneratorExit) else "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedRun:
-    """Kept of a run that was closed, in case a callback names it again.
+    """State kept of a closed run, in case a callback names it again.
 
     Attributes:
         run_id: The run's id.
-        fits: How many it had.
-        last_epoch: Of its last fit.
-        steps_done: In the epochs that ended.
-        limits: What the app had set.
-        release_spool: Has its session release the spool at once.
+        fits: Number of its fits.
+        last_epoch: Index of the last epoch of its last fit.
+        steps_done: Number of steps in the epochs that ended.
+        limits: Limits set in the app; None if there were none.
+        release_spool: Makes its session release the spool at once.
     """
 
     run_id: str
@@ -69,8 +69,8 @@ class ProcessSession:
 
     Attributes:
         faults: Our own faults in this run; once started, they are reported as events.
-        is_started: Whether the link was opened.
-        unavailable: Capability to the reason why the framework lacks it, once started.
+        is_started: True if the link was opened.
+        unavailable: Capability to the reason why the framework lacks it; filled at the start.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class ProcessSession:
         privacy: Privacy,
         why_not_restart: str,
     ) -> None:
-        """Keep what is needed later; no thread and no file yet.
+        """Prepare; no thread is started and no file is created yet.
 
         Args:
-            settings: Of the run's first callback.
-            folders: Where spool and logs go.
-            privacy: What to leave out.
-            why_not_restart: Why the process cannot be started again; empty: it can.
+            settings: Settings of the run's first callback.
+            folders: Folders of spool and logs.
+            privacy: Hides private names and texts.
+            why_not_restart: Reason why the process cannot be restarted; empty if it can.
         """
         self.is_started = False
         self.unavailable: dict[str, str] = {}
@@ -107,11 +107,10 @@ class ProcessSession:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this is the process that the run began in, and not a fork of it."""
+        """True in the process that the run began in, False in a fork of it."""
         return os.getpid() == self._pid
 
     def emit(self, event: Event) -> None:
-        """Send an event."""
         link = self._link
         if link is not None and self.is_ours:
             link.emit(event)
@@ -129,12 +128,13 @@ class ProcessSession:
         *,
         rebuilds: bool = False,
     ) -> None:
-        """Open the link and report what this is; a second call does nothing.
+        """Open the link and report the session; a second call does nothing.
 
         Args:
-            framework: Of the first model.
+            framework: Framework of the first model.
             on_command: Called on the agent's thread for each command.
-            rebuilds: The first fit builds a new model for a reload, whatever the framework.
+            rebuilds: True if the first fit builds a new model for a reload, whatever the
+                framework.
         """
         if self.is_started:
             return
@@ -160,17 +160,17 @@ class ProcessSession:
     def every(
         self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
     ) -> None:
-        """Have a task run on the agent's thread from now on."""
+        """Run a task on the agent's thread from now on."""
         if self._link is not None:
             self._link.every(interval_s, task, while_idle=while_idle)
 
     def set_idle(self, *, is_idle: bool) -> None:
-        """Whether nothing of this run goes on while another run of the process does."""
+        """Set if this run is idle while another run of the process is active."""
         if self._link is not None and self.is_ours:
             self._link.set_idle(is_idle=is_idle)
 
     def release_spool(self) -> None:
-        """Release the spool now: the run goes on in another session of this process."""
+        """Release the spool now: the run continues in another session of this process."""
         if self._link is not None and self.is_ours:
             self._link.end(timeout_s=0.0)
 
@@ -178,9 +178,9 @@ class ProcessSession:
         """Report the end and leave; returns at once, `AGENT.close` waits.
 
         Args:
-            left_by: What ended the process, if an exception did.
-            stopped: The last fit was stopped by an action of ours.
-            within_s: Most seconds for the hub.
+            left_by: Exception that ended the process; None if none did.
+            stopped: True if an action of ours stopped the last fit.
+            within_s: Maximum time for the hub, seconds.
         """
         if self._link is None or not self.is_ours:
             return
@@ -198,10 +198,10 @@ class ProcessSession:
         self._link.end(timeout_s=within_s)
 
     def restart(self, supervisor: int) -> None:
-        """Report that another process follows, drain and leave.
+        """Report that another process follows, write all events and leave.
 
         Args:
-            supervisor: Process id of who starts it.
+            supervisor: Process id of the supervisor that starts it.
         """
         if self._link is not None and self.is_ours:
             self.emit(SessionEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))

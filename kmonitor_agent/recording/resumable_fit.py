@@ -1,7 +1,7 @@
 """A fit that is saved for, or resumed from, another process; on its training thread.
 
-Saved are variables, plain attributes of callbacks, random states and the place in the data. The
-script builds the model again; it has to have the same variables.
+Variables, plain attributes of callbacks, random states and the position in the data are saved. The
+script builds the model again, which must have the same variables.
 """
 
 import time
@@ -37,18 +37,18 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 from kmonitor_agent.recording.fit import Fit
 
 _SAVING_PART: Final = 0.1
-"""Most of the training's time that saves without a request may take."""
+"""Maximum part of the training's time for saves without a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """What a save of a fit's state did.
+    """Result of a save of a fit's state.
 
     Attributes:
-        seconds: How long the training waited.
-        checkpoint: What was committed; None when nothing was.
-        left_out: What is not kept, in words.
-        why: Why nothing was committed.
+        seconds: Time that the training waited, seconds.
+        checkpoint: Committed checkpoint; None if nothing was committed.
+        left_out: State that is not saved, as texts.
+        why: Reason why nothing was committed; empty if a state was.
     """
 
     seconds: float
@@ -68,12 +68,13 @@ class ResumableFit:
         saved: SavedFit | None,
         resumed: Callable[[str], None],
     ) -> None:
-        """Begin, before Keras' callbacks are called for the fit's begin.
+        """Prepare, before Keras' callbacks are called for the fit's begin.
 
         Args:
-            store: Where states are committed.
-            saved: What an earlier process committed of this fit.
-            resumed: Called once, with why the saved state was not resumed; empty when it was.
+            store: Store of committed states.
+            saved: State that an earlier process committed of this fit; None if there is none.
+            resumed: Called once with the reason why the saved state was not resumed; empty if it
+                was.
         """
         self._fit = fit
         self._run = run
@@ -88,14 +89,14 @@ class ResumableFit:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the fit had finished in an earlier process, and runs no epoch now."""
+        """True if the fit had finished in an earlier process, and runs no epoch now."""
         return self._saved is not None and self._saved.state.kind == "end"
 
     def begin(self, model: KerasModel, callbacks: Sequence[Any]) -> None:
         """Resume from the saved state; after all other callbacks at the fit's begin.
 
         Raises:
-            CannotResume: The script does something else than before.
+            CannotResume: The script differs from the one that saved the state.
         """
         if self._saved is None:
             return
@@ -138,10 +139,10 @@ class ResumableFit:
         model.stop_training = state.stopped
 
     def epoch_started(self, model: KerasModel) -> None:
-        """An epoch begins; `fit` has read where to begin, which Keras never resets.
+        """Prepare the data for an epoch; `fit` has read its first epoch, which Keras never resets.
 
         Raises:
-            CannotResume: The resumed fit would go on in another way.
+            CannotResume: The resumed fit would continue differently.
         """
         try:
             fit_resumer(model).begin_at(model, None)
@@ -162,7 +163,7 @@ class ResumableFit:
         self._report_resumed("")
 
     def _note_iterator(self, model: KerasModel) -> None:
-        """Keep from where the iterator draws that serves this epoch and later ones."""
+        """Keep the random states from which the iterator of this and later epochs draws."""
         data = fit_resumer(model).find_data()
         has_iterator = None if data is None else data.has_iterator()
         if data is not None and has_iterator is not None:
@@ -179,14 +180,14 @@ class ResumableFit:
         return self._epochs_before + self._fit.epochs_done
 
     def evaluated(self) -> None:
-        """A validation of the fit ran."""
+        """Count a validation of the fit."""
         self._evaluations += 1
 
     def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> SaveResult:
-        """The fit ended: commit that, or put back how it had ended in an earlier process.
+        """Commit the end of the fit, or restore its end from an earlier process.
 
         Raises:
-            CannotResume: It cannot be put back.
+            CannotResume: The end cannot be restored.
         """
         saved = self._saved
         if saved is None or not self.is_left_out:
@@ -213,10 +214,10 @@ class ResumableFit:
         model.stop_training = saved.state.stopped
 
     def is_due(self, why_not: str = "") -> bool:
-        """Whether state may be saved again without a request.
+        """True if state may be saved again without a request.
 
         Args:
-            why_not: Why another process could not go on from it.
+            why_not: Reason why another process could not continue from it.
         """
         return not why_not and time.monotonic() >= self._next_save_s
 
@@ -229,12 +230,12 @@ class ResumableFit:
         origin: RestartOrigin | None = None,
         limits: str = "",
     ) -> SaveResult:
-        """Commit the fit's state; never raises for what a framework or disk does.
+        """Commit the fit's state; never raises for failures of framework or disk.
 
         Args:
-            kind: At an epoch's end, or the fit's.
-            callbacks: Of the fit, all called for the epoch's end.
-            limits: Those set from outside, encoded.
+            kind: "epoch" at an epoch's end, "end" at the fit's end.
+            callbacks: Callbacks of the fit, all already called for the epoch's end.
+            limits: Limits that were set by command, encoded.
         """
         began_s = time.monotonic()
         try:
@@ -299,10 +300,10 @@ def _steps(fit: Fit) -> ReclaimSteps:
 
 
 def build_model_like_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:
-    """Give the model every variable that it had when it was saved.
+    """Create every variable that the model had when it was saved.
 
     Raises:
-        CannotResume: It is another model, or cannot be built.
+        CannotResume: The model differs, or cannot be built.
     """
     state = saved.state
     keras = fit_resumer(model)
@@ -318,8 +319,8 @@ def build_model_like_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedF
 def restore_variables(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:
     """Assign the saved values.
 
-    Metrics are reset at each epoch's begin, and may not be built yet: when there are others than
-    before they are left as they are.
+    Metrics are reset at each epoch's begin, and may not be built yet: if they differ from before,
+    they are left as they are.
 
     Raises:
         CannotResume: The model has other variables than before.

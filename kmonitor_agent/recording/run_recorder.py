@@ -1,6 +1,6 @@
 """Recorder of one run in this process, from its first fit to the process's exit.
 
-Composes the parts of `recording` and passes Keras' hooks on to them.
+Composes the parts of `recording` and forwards Keras' hooks to them.
 """
 
 import threading
@@ -70,9 +70,9 @@ class RunRecorder:
     Attributes:
         run_id: The run's id.
         faults: Our own faults in this run.
-        privacy: What it leaves out.
-        steps_done: In the epochs that ended in this process.
-        log_writer: Ours in Keras' logs, for callbacks that ask for it.
+        privacy: Hides private names and texts.
+        steps_done: Number of steps in the epochs that ended in this process.
+        log_writer: Writes our values into Keras' logs, for callbacks with `logs=True`.
     """
 
     _ended_s: float | None = None
@@ -80,7 +80,7 @@ class RunRecorder:
     _stopped_by_us = False
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
-        """Begin a run, with the settings of its first callback, or go on with a closed one."""
+        """Begin a run, with the settings of its first callback, or continue a closed one."""
         self._supervisor_client = SupervisorClient(name)
         self.name: Final = name
         self.run_id: Final = self._supervisor_client.run_id if before is None else before.run_id
@@ -134,19 +134,19 @@ class RunRecorder:
 
     @property
     def results(self) -> ActionResults:
-        """What was done so far, oldest first."""
+        """Results of actions so far, oldest first."""
         return ActionResults(self._action_executor.action_results)
 
     def current_target(self) -> SamplerTarget:
-        """What trains now; any thread."""
+        """Framework, fit and graph that train now; any thread."""
         return self._sampler_target
 
     def open_fits(self) -> tuple[Fit, ...]:
-        """Fits whose end was not reported, in the order of their begin; any thread."""
+        """Fits without a reported end, in the order of their begin; any thread."""
         return tuple(self._fits)
 
     def request(self, request: ActionRequest) -> None:
-        """Ask for an action, from any thread."""
+        """Request an action; any thread."""
         if not self._queue.put(request):
             text = f"{request.action} was refused: too many requests are waiting for a safe point"
             self._process_session.emit(
@@ -159,7 +159,7 @@ class RunRecorder:
             )
 
     def report_collected(self, outcome: ReclaimOutcome) -> None:
-        """The script collected by itself: show it with the run, if one has begun."""
+        """Report a `collect()` call of the script, if the run has begun."""
         if self._process_session.is_started and self._process_session.is_ours:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
@@ -168,11 +168,11 @@ class RunRecorder:
             self._fit_reporter.kept_objects.unit_ended("collect", newest)
 
     def call_ended(self, model: KerasModel, settings: Settings) -> bool:
-        """`evaluate` or `predict` ended outside of any fit; True if the run begins with it.
+        """Count an `evaluate` or `predict` outside of fits; True if the run begins with it.
 
         Args:
-            model: What was called.
-            settings: Of the callback that saw it.
+            model: The called model.
+            settings: Settings of the callback that saw the call.
         """
         if not self._process_session.is_ours or self._fits:
             return False
@@ -191,11 +191,11 @@ class RunRecorder:
     def begin_fit(
         self, callback: object, model: KerasModel, params: object, settings: Settings
     ) -> Fit | None:
-        """A fit begins; None in a fork, or when another callback of ours follows it already.
+        """Begin a fit; None in a fork, or if another callback of ours records it already.
 
         Args:
-            callback: Whose `on_train_begin` this is.
-            params: As Keras gave them: "epochs", "steps".
+            callback: Callback whose `on_train_begin` is running.
+            params: Keras' parameters: "epochs", "steps".
         """
         origin = find_origin(callback)
         guarded = self.faults.guarded
@@ -285,16 +285,16 @@ class RunRecorder:
         fit.clock.due = True
 
     def end_part(self, fit: Fit) -> None:
-        """A call of Keras' `fit` ends, the training goes on in another one."""
+        """End a part: a call of Keras' `fit` ends, the training continues in another one."""
         fit.watch = None  # the death of its frame is no end
 
     def begin_part(self, callback: object, fit: Fit, model: KerasModel) -> None:
-        """It goes on: the same fit to all who watch, with another model object.
+        """Begin the next part: the same fit for all observers, with another model object.
 
         Args:
-            callback: Whose hook this is.
-            fit: The one that goes on.
-            model: The new object.
+            callback: Callback whose hook is running.
+            fit: Fit that continues.
+            model: The new model object.
         """
         fit.follow(find_origin(callback))
         fit.model = weakref.ref(model)
@@ -304,7 +304,7 @@ class RunRecorder:
         self._count_graph(fit, model, is_judged=False)
 
     def begin_epoch(self, fit: Fit, epoch: object) -> None:
-        """An epoch begins; a second call, by a callback that is listed twice, does nothing."""
+        """Begin an epoch; a second call, by a callback that is listed twice, does nothing."""
         index = safe_count(epoch)
         if index is None:  # a loop of the script's own counts its epochs in its own way
             index = fit.epochs_before + fit.epochs_done
@@ -320,7 +320,7 @@ class RunRecorder:
         fit.leave_hook("input")
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
-        """An epoch ended: report it, judge its graph and times, and do what waits, once."""
+        """End an epoch: report it, judge its graph and times, and run waiting requests, once."""
         if not fit.is_in_epoch:
             return
         fit.enter_hook()
@@ -356,17 +356,16 @@ class RunRecorder:
         fit.leave_hook("between_epochs")
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
-        """`on_train_end` came."""
         if self._close(fit) and not fit.is_left_out:
             self._fit_reporter.fit_ended(fit, "stopped" if stopped else "finished", None)
 
     def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
-        """A fit was left by an exception; None: the script caught it, which one is not known."""
+        """End a fit that an exception left; None: the script caught an unknown exception."""
         if self._close(fit):
             self._fit_reporter.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
 
     def handle_uncaught(self, uncaught: UncaughtException) -> None:
-        """Nobody caught an exception: the fits of its thread ended with it."""
+        """End the fits of a thread that an uncaught exception left."""
         for fit in tuple(self._fits):
             if fit.origin.thread == uncaught.thread:
                 self.leave_fit(fit, uncaught.exc)
@@ -375,15 +374,15 @@ class RunRecorder:
 
     @property
     def has_open_fit(self) -> bool:
-        """Whether a fit of it runs."""
+        """True if a fit of this run is open."""
         return bool(self._fits)
 
     def set_idle(self, *, is_idle: bool) -> None:
-        """Whether nothing of it goes on while another run of the process does."""
+        """Set if this run is idle while another run of the process is active."""
         self._process_session.set_idle(is_idle=is_idle)
 
     def closed(self) -> ClosedRun:
-        """What to keep of it when it is closed before the process ends."""
+        """State to keep of this run if it is closed before the process ends."""
         return ClosedRun(
             self.run_id,
             self._fit_count,
@@ -394,10 +393,10 @@ class RunRecorder:
         )
 
     def close(self, within_s: float) -> None:
-        """Report what is still open and the end; returns at once.
+        """Report open fits and the end of the session; returns at once.
 
         Args:
-            within_s: Most seconds for the hub.
+            within_s: Maximum time for the hub, seconds.
         """
         if not self._process_session.is_ours:
             return
@@ -462,7 +461,7 @@ class RunRecorder:
         self.faults.write_out()
 
     def _close_forgotten(self) -> None:
-        """End the fits of this thread that no longer run: an exception left them."""
+        """End fits of this thread that no longer run, because an exception left them."""
         for fit in tuple(self._fits):
             if fit.origin.thread == threading.get_ident() and not is_on_stack(fit):
                 self.leave_fit(fit, None)
@@ -472,7 +471,7 @@ class RunRecorder:
             self.leave_fit(fit, None)
 
     def _close(self, fit: Fit) -> bool:
-        """Whether the fit was open until now."""
+        """Close a fit; True if it was open."""
         if not fit.is_open:
             return False
         fit.is_open = False
@@ -521,7 +520,7 @@ class RunRecorder:
             raise
 
     def _has_work(self, fit: Fit) -> bool:
-        """Whether more is due than to time a step, which takes less than to watch signals."""
+        """True if more is due than timing a step, which takes less time than watching signals."""
         is_known = fit.is_traced and fit.undescribed_facts is None and fit.peak is None
         return not is_known or fit.is_count_due or self._queue.waits("batch")
 
@@ -555,7 +554,7 @@ class RunRecorder:
                 self._report_reload_effect(fit, model)
 
     def _report_reload_effect(self, fit: Fit, model: KerasModel) -> None:
-        """Say once, before anybody asks for a reload, that one would change the result."""
+        """Report once, before any reload is requested, that a reload would change the result."""
         if not fit.is_reload_effect_reported:
             fit.is_reload_effect_reported = True
             if why := predict_reload_effect(fit.framework, model):

@@ -1,9 +1,10 @@
-"""The runs of this process, one unless callbacks name different ones, and the process's end.
+"""Runs of this process, one unless callbacks name different ones, and the process's end.
 
 A run is closed when another one begins and neither a fit nor a callback of it is left, as in a
 search that names a run for each trial. A run whose callback lives on is idle until its next fit:
-it keeps its place with the hub and holds no descriptor. The last active run is neither, so that
-what happens between its fits is seen. A closed run whose name comes again goes on under its id.
+it stays registered with the hub and holds no descriptor. The last active run is neither closed nor
+idle, so that events between its fits are seen. A closed run whose name is used again continues
+under its id.
 """
 
 import atexit
@@ -24,14 +25,17 @@ from kmonitor_agent.recording.run_recorder import RunRecorder
 from kmonitor_agent.recording.settings import Settings
 
 CLOSES_WITHIN_S: Final = 30.0
-"""How long a run that is closed amid the process may take to hand its events to the hub."""
+"""Maximum time for a run closed before the process ends to send its events to the hub, seconds."""
 
 CLOSED_LIMIT: Final = 4096
-"""Closed runs that are remembered; an older one whose name comes again gets a new id."""
+"""Number of closed runs that are remembered.
+
+An older one gets a new id if its name is used again.
+"""
 
 
 class ProcessRuns:
-    """The recorder of each run by name; any thread."""
+    """Recorders of runs by name; any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +47,7 @@ class ProcessRuns:
         self._is_watching = False
 
     def recorder(self, settings: Settings, callback: object | None = None) -> RunRecorder:
-        """The recorder of the run that a callback names; made when it is the first."""
+        """Return the recorder of the run that a callback names; creates it for the first one."""
         name = settings.run_name or default_run_name()
         with self._lock:
             if name not in self._recorders:
@@ -61,7 +65,7 @@ class ProcessRuns:
         return list(self._recorders.values())
 
     def fit_started(self, recorder: RunRecorder) -> None:
-        """A fit of this run begins: the others rest, or end."""
+        """Make the other runs idle, or close them; a fit of this run begins."""
         with self._lock:
             self._active = recorder
             recorder.set_idle(is_idle=False)
@@ -69,7 +73,7 @@ class ProcessRuns:
                 self._settle(other)
 
     def fit_ended(self, recorder: RunRecorder) -> None:
-        """A fit of this run ended; while another one is active it rests, or ends."""
+        """Make this run idle, or close it, if another one is active; a fit of this run ended."""
         with self._lock:
             self._settle(recorder)
 
@@ -88,19 +92,19 @@ class ProcessRuns:
             recorder.close(CLOSES_WITHIN_S)
 
     def _is_wanted(self, name: str) -> bool:
-        """Whether a callback of this run lives."""
+        """True if a callback of this run exists."""
         living = [each for each in self._callbacks.get(name, []) if each() is not None]
         self._callbacks[name] = living
         return bool(living)
 
     def report_collected(self, outcome: ReclaimOutcome) -> None:
-        """The script collected by itself: every run of this process shows it."""
+        """Report a `collect()` call of the script with every run of this process."""
         for recorder in tuple(self._recorders.values()):
             with recorder.faults.guarded("run.report_collected"):
                 recorder.report_collected(outcome)
 
     def watch_exits(self) -> None:
-        """Follow exceptions and the process's exit from now on; called when a fit has begun."""
+        """Watch exceptions and the process's exit from now on; called when a fit has begun."""
         with self._lock:
             # Last in, first out: a run's last events must come before its link's own exit hook,
             # which was registered when the link opened.
@@ -112,7 +116,7 @@ class ProcessRuns:
             self._exits.install_ipython()
 
     def close(self) -> None:
-        """End every run: at exit, and after tests. Raises nothing."""
+        """End every run, at exit and after tests. Never raises."""
         try:
             with self._lock:
                 recorders = self._recorders
@@ -125,7 +129,7 @@ class ProcessRuns:
         AGENT.close()
 
     def forget(self) -> None:
-        """In a forked child: the runs are the parent's."""
+        """Forget all runs in a forked child: they are the parent's."""
         # A new lock: the parent's may have been held by a thread that does not exist here.
         self._lock = threading.Lock()
         self._drop_all()
@@ -145,7 +149,7 @@ class ProcessRuns:
 class ExceptionHooks:
     """Chains the process's exception hooks; one per process, installed once, never removed.
 
-    Hooks that were there before are always called.
+    Hooks installed before are always called.
     """
 
     def __init__(self, handle: Callable[[UncaughtException], None]) -> None:
@@ -159,7 +163,7 @@ class ExceptionHooks:
         self.install_ipython()
 
     def install_ipython(self) -> None:
-        """Follow the cells of a notebook, once there is one; costs nothing when done."""
+        """Watch the cells of a notebook, once there is one; costs nothing if installed already."""
         shell = None if self._has_ipython else running_shell()
         if shell is None:
             return
@@ -173,7 +177,7 @@ class ExceptionHooks:
         def kmonitor_excepthook(
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
         ) -> None:
-            """Report what ends the process, then do as before."""
+            """Report the exception that ends the process, then call the hook before."""
             _report(handle, exc, threading.get_ident(), is_last=True)
             before(kind, exc, trace)
 
@@ -184,7 +188,7 @@ class ExceptionHooks:
         handle = self._handle
 
         def kmonitor_excepthook(args: Any) -> None:
-            """Report what ends a thread, then do as before."""
+            """Report the exception that ends a thread, then call the hook before."""
             if args.exc_value is not None and args.thread is not None:
                 _report(handle, args.exc_value, args.thread.ident, is_last=False)
             before(args)
@@ -213,7 +217,7 @@ def _report(
 
 
 RUNS: Final = ProcessRuns()
-"""Of this process."""
+"""The runs of this process."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=RUNS.forget)

@@ -62,19 +62,20 @@ _REST: Final = 5000.0
 """Pause after reading names, as a multiple of its time: a fiftieth of a hundredth of a core."""
 
 _RISEN: Final = 0.02
-"""Part by which a number must have risen for its names to be read again."""
+"""Part by which a number must rise before its names are read again."""
 
 _MOST_NAMED: Final = 32
 _LONGEST_NAME: Final = 120
 _NUMBERS: Final = re.compile(r"[0-9]+")
 _FEW: Final = 3
-"""So many files of one folder whose names have nothing in common are named by their folder."""
+"""Number of files of one folder, with names that have nothing in common, from which they are named
+by their folder."""
 
 Found = Counter[tuple[str, str]]
 
 
 class ResourceReporter:
-    """Reports names; owned by the agent's thread."""
+    """Reports names of open files, threads and other resources; owned by the agent's thread."""
 
     def __init__(
         self,
@@ -85,11 +86,11 @@ class ResourceReporter:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Begin with nothing named.
+        """Start without names.
 
         Args:
-            memory: Knows the children.
-            resources: Knows the blocks of shared memory.
+            memory: Source of the children's process ids.
+            resources: Source of the blocks of shared memory.
             now_s: Seconds since the session started.
         """
         self._emit = emit
@@ -105,10 +106,10 @@ class ResourceReporter:
         self._reads_at_s = dict.fromkeys(self._readers, -math.inf)
 
     def report(self, values: Mapping[str, float | None]) -> None:
-        """Read and report names of what has risen.
+        """Read and report names of resources whose number has risen.
 
         Args:
-            values: Of a sample's fields.
+            values: Values of a sample's fields.
         """
         for metric, (field, read) in self._readers.items():
             value = values.get(field)
@@ -139,7 +140,7 @@ def named_resources(found: Found) -> list[NamedResource]:
     """The most numerous kinds and names, numbers in names replaced by "*".
 
     Args:
-        found: Kind and name of each, with how many are the same.
+        found: Count by (kind, name).
     """
     folder = working_folder()
     here = None if folder is None else Path(folder)
@@ -160,7 +161,7 @@ def _pattern(name: str, here: Path | None) -> str:
 
 
 def _by_folder(patterns: Found) -> Found:
-    """Names of one folder that have nothing in common become the folder's."""
+    """Replace names of one folder that have nothing in common by the folder's name."""
     singles: Counter[tuple[str, str]] = Counter()
     for (kind, name), count in patterns.items():
         if count == 1 and "/" in name:
@@ -174,7 +175,7 @@ def _by_folder(patterns: Found) -> Found:
 
 
 def _python_threads() -> dict[int, str]:
-    """Names of Python's threads by the system's number; none of the script's code runs."""
+    """Names of Python's threads by the system's thread id; runs no code of the script."""
     names: dict[int, str] = {}
     for thread in threading.enumerate():
         values = instance_dict(thread)
@@ -190,11 +191,11 @@ def _blocks(resources: Resources) -> Found:
 
 
 _FOLDERS_OF: Final = ("filepath", "backup_dir", "filename", "log_dir")
-"""Attributes of Keras' callbacks that write, those that write most first."""
+"""Attributes with paths in Keras' callbacks that write files, those that write most first."""
 
 
 def checkpoint_folder(fit: Fit | None) -> Path | None:
-    """Where the callbacks of a fit write, their checkpoints first; None: nowhere that is known."""
+    """Folder in which the callbacks of a fit write, checkpoints first; None if unknown."""
     token = None if fit is None else fit.origin.callback_list()
     callbacks = items_of(instance_dict(token).get("callbacks"))
     for name in _FOLDERS_OF:
@@ -211,13 +212,13 @@ def checkpoint_folder(fit: Fit | None) -> Path | None:
 _T = TypeVar("_T")
 
 SLOW_INTERVAL_S: Final = 10.0
-"""Least time between readings that cost milliseconds (unique set, children), seconds."""
+"""Minimum time between readings that cost milliseconds (unique set, children), seconds."""
 
 
 _RUSH: Final = 0.02
 _RUSH_NEAR: Final = 0.002
-"""Parts of the bound by which it has grown since the last sample that are worth one at once: far
-from the bound, and in its last tenth."""
+"""Growth since the last sample, as part of the bound, that triggers a sample at once: far from the
+bound (`_RUSH`), and in its last tenth (`_RUSH_NEAR`)."""
 
 
 _NEAR: Final = 0.9
@@ -228,12 +229,12 @@ _FOLDER_FRACTION: Final = 0.00005
 
 @dataclass(frozen=True, slots=True)
 class SamplerTarget:
-    """What the sampler reads; replaced as a whole by the training thread.
+    """Target of the sampler; replaced as a whole by the training thread.
 
     Attributes:
-        framework: Of the last model; None before the first fit.
-        fit: The running fit; None outside of any.
-        graph: The last count.
+        framework: Framework of the last model; None before the first fit.
+        fit: Running fit; None outside of fits.
+        graph: Last count of the graph.
     """
 
     framework: Framework | None = None
@@ -245,10 +246,11 @@ class Sampler:
     """Reads and emits; owned by the agent's thread. It never touches a model.
 
     Attributes:
-        heap_counts: Read by others at each epoch's end; its sources are sent with those of
+        heap_counts: Heap counts, read at each epoch's end; their sources are sent with those of
             samples.
         newest: Fields of the newest sample; replaced as a whole, for any thread to read.
-        calls: Of `evaluate`, `predict` and `collect()` outside of fits; counted by the recorder.
+        calls: Number of `evaluate`, `predict` and `collect()` calls outside of fits; counted by
+            the recorder.
     """
 
     def __init__(
@@ -260,12 +262,12 @@ class Sampler:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Begin with nothing read.
+        """Prepare; nothing is read yet.
 
         Args:
             limits: Judges RAM and VRAM.
             now_s: Seconds since the session started.
-            privacy: What to leave out of sources.
+            privacy: Hides private parts of sources.
         """
         self.heap_counts: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
@@ -292,15 +294,15 @@ class Sampler:
         self._is_step_due = False
 
     def device_name(self) -> str:
-        """Name of the device that is read, by the driver; empty if there is none."""
+        """Driver's name of the device that is read; empty if there is none."""
         return self._gpu.name()
 
     def begin(self, every: Callable[[float, Callable[[], None]], None], interval_s: float) -> None:
-        """Have all that recurs called.
+        """Schedule all recurring work.
 
         Args:
-            every: Takes how often, seconds, and what.
-            interval_s: Between two samples.
+            every: Called with an interval, seconds, and a task.
+            interval_s: Time between two samples, seconds.
         """
         every(max(SLOW_INTERVAL_S, interval_s), self._memory.read_slowly)
         every(max(SLOW_INTERVAL_S, interval_s), self._gpu.find_other_devices)
@@ -310,10 +312,10 @@ class Sampler:
         every(EACH_LOOK, self.look)
 
     def look(self) -> None:
-        """Have a step timed at every second look, so that it is known where short ones spend time.
+        """Request the timing of a step at every second call, to know the parts of short steps.
 
-        And sample if this process grew by much since the last one: it may be killed for it soon,
-        or run into its limit within a second.
+        Also sample if this process grew by much since the last sample: it may be killed soon, or
+            reach its limit within a second.
         """
         self._is_step_due = not self._is_step_due
         if self._is_step_due and (fit := self._current_target().fit) is not None:
@@ -331,17 +333,17 @@ class Sampler:
             self.sample()
 
     def _has_same_peak(self, bound_bytes: float) -> bool:
-        """Whether the peak of its resident set says that it grew by less than matters.
+        """True if the peak of the resident set shows that the process grew less than relevant.
 
-        For a tenth of what the counters of its pages cost. A process that grows again to where it
-        has been is sampled within a second.
+        Costs a tenth of reading the counters of its pages. A process that grows again to an
+        earlier size is sampled within a second.
         """
         before = self._last_peak_bytes
         now = None if before is None else read_peak_resident_bytes()
         return now is not None and before is not None and now - before < _RUSH_NEAR * bound_bytes
 
     def sample(self) -> None:
-        """Read all, report changed sources, emit a sample, judge RAM and VRAM."""
+        """Read all values, report changed sources, emit a sample, judge RAM and VRAM."""
         watched = self._current_target()
         t_s = self._now_s()
         device = _attempt(self._gpu.read, all_missing)
@@ -379,7 +381,10 @@ class Sampler:
             self._limits.report_unwatched(metric, self._privacy.source(reading.absent))
 
     def _step_logs(self, fit: Fit | None) -> dict[str, float]:
-        """Logs of the running epoch that Keras had made numbers; one on the device is left."""
+        """Logs of the running epoch that are numbers already.
+
+        Values on the device are left out.
+        """
         logs = None if fit is None or not fit.is_in_epoch else fit.step_logs
         return numeric_logs(
             logs, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
@@ -431,7 +436,7 @@ class Sampler:
 
 
 def _attempt(read: Callable[[], _T], missing: Callable[[str], _T]) -> _T:
-    """What a probe reads; one that fails costs nothing but itself."""
+    """Value of a probe; a failing probe affects only itself."""
     try:
         return read()
     except (Exception, SystemExit) as exc:  # noqa: BLE001 - drivers raise what they like
@@ -439,7 +444,7 @@ def _attempt(read: Callable[[], _T], missing: Callable[[str], _T]) -> _T:
 
 
 def _own_peak(peak_bytes: float | None) -> float | None:
-    """The peak now, if it is this program's own; None: not known, or of what started it."""
+    """Current peak if it is this program's own; None if unknown, or inherited from its parent."""
     now = read_peak_resident_bytes()
     if now is None or peak_bytes is None or now > peak_bytes + _RUSH_NEAR * peak_bytes:
         return None
@@ -447,7 +452,7 @@ def _own_peak(peak_bytes: float | None) -> float | None:
 
 
 def _number_at_hand(value: object) -> float | None:
-    """A number that Keras has made one; none that would have to be fetched from a device."""
+    """A value that is a number already; None if it would have to be fetched from a device."""
     scalar: Any = getattr(sys.modules.get("numpy"), "generic", float)
     return safe_float(value) if is_instance(value, float, int, scalar) else None
 
@@ -457,7 +462,7 @@ _LIMITED: Final[dict[LimitMetric, tuple[str, str]]] = {
     "vram": ("vram_bytes", "vram_of_bytes"),
     **COUNTED_METRICS,
 }
-"""Metrics that are judged with each sample: fields of what is used, and of what there is."""
+"""Metrics that are judged with each sample: (field of the value, field of its bound)."""
 
 
 def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:

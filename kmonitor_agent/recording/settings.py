@@ -14,7 +14,7 @@ from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, expand_user, inv
 from kmonitor_agent.wire.messages.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
-"""Longest run name, characters; longer ones are elided in the middle."""
+"""Maximum length of a run name, characters; longer ones are elided in the middle."""
 
 _SHORTEST_INTERVAL_S: Final = 0.05
 _LONGEST_INTERVAL_S: Final = 3600.0
@@ -28,13 +28,13 @@ class Settings:
     Attributes:
         run_name: Name of the run; None: the script's or notebook's name.
         limits: Limits set by the script.
-        checkpoint_dir: Where checkpoints go; None: `<state>/checkpoints/<run>`.
-        commands: Whether commands from outside are carried out.
+        checkpoint_dir: Folder of checkpoints; None: `<state>/checkpoints/<run>`.
+        commands: True to accept commands from window and command line.
         sample_interval_s: Time between samples, seconds.
         hub: None, "off", a socket's path or tcp://HOST:PORT?key=KEY; read by `link.hub_choice`.
-        private: Names hashed; argv, paths and exception texts left out.
-        keep_checkpoints: How many of the newest checkpoints stay in their folder.
-        logs: Put our figures into Keras' logs at each epoch's end.
+        private: True to hash names, and to leave out command line, paths and exception texts.
+        keep_checkpoints: Number of newest checkpoints to keep.
+        logs: True to put our values into Keras' logs at each epoch's end.
     """
 
     run_name: str | None = None
@@ -49,13 +49,13 @@ class Settings:
 
 
 def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse arguments that there are not.
+    """Refuse unknown arguments.
 
     Args:
-        known: The names that there are.
+        known: Names of valid arguments.
 
     Raises:
-        TypeError: There is one; it says which was meant, or which there are.
+        TypeError: There is an unknown argument; the message names the likely one, or all.
     """
     names = tuple(known)
     for argument in unknown:
@@ -65,11 +65,11 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
 
 
 def check_home(environ: Mapping[str, str]) -> None:
-    """Refuse a `KMONITOR_HOME` under which hub, app and training would not meet.
+    """Refuse a `KMONITOR_HOME` with which hub, app and training would not find each other.
 
     Raises:
-        ValueError: It, or `KMONITOR_SPOOL`, is a file, or relative: it would be another folder
-            from elsewhere.
+        ValueError: `KMONITOR_HOME` or `KMONITOR_SPOOL` is a file, or relative: another working
+            directory would give another folder.
     """
     if why := invalid_home_text(environ):
         raise ValueError(why)
@@ -80,11 +80,11 @@ def check_home(environ: Mapping[str, str]) -> None:
 
 
 def checked_name(run_name: object) -> str | None:
-    """A run's name in its final form, on one line of what can be sent and shown.
+    """Name of a run in its final form: one line that can be sent and shown.
 
     Raises:
-        TypeError: It is no text.
-        ValueError: It is empty.
+        TypeError: The argument is not a string.
+        ValueError: The argument is empty.
     """
     if run_name is None:
         return None
@@ -100,12 +100,12 @@ def checked_name(run_name: object) -> str | None:
 
 
 def sendable_text(text: str) -> str:
-    """A text that can be sent: bytes that are no UTF-8 (in a file's name) are spelled out."""
+    """A text that can be sent: bytes that are not UTF-8 (in a file's name) are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def plain_name(name: str) -> str:
-    """A name on one line: white space is one blank, other control characters are replaced."""
+    """A name on one line: white space becomes one blank, other control characters are replaced."""
     characters = (
         c if unicodedata.category(c) != "Cc" else "\N{REPLACEMENT CHARACTER}"
         for c in " ".join(name.split())
@@ -114,7 +114,7 @@ def plain_name(name: str) -> str:
 
 
 def elide_name(name: str) -> str:
-    """A name of at most 200 characters; what is too much is cut from its middle."""
+    """A name of at most 200 characters; a longer one is cut in its middle."""
     if len(name) <= LONGEST_NAME:
         return name
     half = (LONGEST_NAME - 1) // 2
@@ -122,10 +122,10 @@ def elide_name(name: str) -> str:
 
 
 def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
-    """The limits as they go over the wire.
+    """Limits in the form in which they are sent.
 
     Raises:
-        TypeError: Something in it is no `Limit`.
+        TypeError: An item is not a `Limit`.
     """
     listed = (limits,) if isinstance(limits, Limit) else limits
     if isinstance(listed, str) or not isinstance(listed, Iterable):
@@ -139,11 +139,11 @@ def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
 
 
 def checked_folder(checkpoint_dir: object) -> Path | None:
-    """The checkpoint folder, absolute; whether it can be written is seen at the first save.
+    """Checkpoint folder as an absolute path; the first save shows if it is writable.
 
     Raises:
-        TypeError: It is no path.
-        ValueError: It is empty, is a file, or can be no path.
+        TypeError: The argument is not a path.
+        ValueError: The argument is empty, is a file, or cannot be a path.
     """
     if checkpoint_dir is None:
         return None
@@ -172,11 +172,11 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
 
 
 def checked_count(argument: str, value: object) -> int:
-    """How many of something are kept.
+    """Check a count.
 
     Raises:
-        TypeError: It is no whole number.
-        ValueError: It is below 1 or beyond a thousand.
+        TypeError: The value is not a whole number.
+        ValueError: The value is below 1 or above 1000.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(
@@ -195,8 +195,8 @@ def checked_interval_s(sample_interval_s: object) -> float:
     """Time between samples, seconds.
 
     Raises:
-        TypeError: It is no number.
-        ValueError: It is shorter than 0.05 s or longer than an hour.
+        TypeError: The argument is not a number.
+        ValueError: The argument is below 0.05 s or above an hour.
     """
     if isinstance(sample_interval_s, bool) or not isinstance(sample_interval_s, int | float):
         raise TypeError(
@@ -212,11 +212,11 @@ def checked_interval_s(sample_interval_s: object) -> float:
 
 
 def checked_hub(hub: object) -> str | None:
-    """The hub as `link.hub_choice` reads it.
+    """Hub in the form that `link.hub_choice` reads.
 
     Raises:
-        TypeError: It is no text.
-        ValueError: It is empty.
+        TypeError: The argument is not a string.
+        ValueError: The argument is empty.
     """
     if hub is None:
         return None
@@ -234,10 +234,10 @@ def checked_hub(hub: object) -> str | None:
 
 
 def checked_switch(argument: str, value: object) -> bool:
-    """A yes or no.
+    """Check a boolean.
 
     Raises:
-        TypeError: It is neither True nor False.
+        TypeError: The value is neither True nor False.
     """
     if not isinstance(value, bool):
         raise TypeError(

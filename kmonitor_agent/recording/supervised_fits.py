@@ -1,8 +1,8 @@
 """Fits of a run under `kmonitor run`: resumed at their begin, saved at their end, restarted.
 
 At an epoch's end the last callback of a fit commits its state and, if a restart was requested,
-announces that to the supervisor and ends the process. The next process resumes the fit in the same
-callback at the fit's begin. All of it runs on the threads that train.
+announces the restart to the supervisor and ends the process. The next process resumes the fit in
+the same callback at the fit's begin. Everything here runs on the threads that train.
 """
 
 import contextlib
@@ -51,18 +51,19 @@ class SupervisorClient:
     """A run's side of the supervisor: its folder, settings and last restart.
 
     Attributes:
-        why_not: Why this process cannot be started again; empty when it can.
-        saves_each_epoch: Whether state is to be saved at epochs' ends, to survive a crash.
+        why_not: Reason why this process cannot be restarted; empty if it can.
+        saves_each_epoch: True if state is to be saved at epochs' ends, to survive a crash.
         supervisor: The supervisor's process id; 0 without one.
-        run_id: The run's id: the one that it had in the process before, or a new one.
-        started_by: Who requested the restart that started this process; empty if none did.
-        in_vain: Restarts in a row before it that did not help the limit that requested them.
+        run_id: The run's id: that of the process before, or a new one.
+        started_by: Requester of the restart that started this process; empty if there was none.
+        in_vain: Number of earlier restarts in a row that did not help the limit that requested
+            them.
         futile: `Escalation.remembered` of that limit in the process before.
-        is_leaving: State is committed and this process is on its way out.
+        is_leaving: True if state is committed and this process is about to end.
     """
 
     def __init__(self, name: str) -> None:
-        """Read whether and how this process is supervised.
+        """Read the settings of this process's supervisor, if it has one.
 
         Args:
             name: The run's name.
@@ -101,22 +102,22 @@ class SupervisorClient:
 
     @property
     def store(self) -> FitStateStore | None:
-        """Where states of fits are committed; None when this process is not supervised."""
+        """Store of committed states of fits; None if this process is not supervised."""
         return self._state_store
 
     def saved(self, fit: int) -> SavedFit | None:
-        """What an earlier process of the run committed of a fit.
+        """State of a fit that an earlier process of the run committed; None if there is none.
 
         Raises:
-            CannotResume: It cannot be read.
+            CannotResume: The state cannot be read.
         """
         return None if self._state_store is None else self._state_store.read(fit)
 
     def announce(self, requested_by: str, watch: LimitWatch | None = None) -> None:
-        """Announce to the supervisor that this process leaves to be started again.
+        """Announce to the supervisor that this process leaves in order to be restarted.
 
         Args:
-            watch: The limit that did; the next process goes on from what it knows.
+            watch: Watch of the limit that requested it; the next process continues with its state.
 
         Raises:
             OSError: The supervisor's folder cannot be written.
@@ -130,11 +131,11 @@ class SupervisorClient:
             )
 
     def leave(self) -> None:
-        """Leave the process with status 75; comes back only by the `SystemExit` that it raises.
+        """Leave the process with status 75; always raises `SystemExit`.
 
-        The script's `finally` blocks and exit functions run. Where that leads nowhere (the fit
-        runs in a thread of its own; a thread never ends; the script catches the exception and
-        goes on to its next fit) the process is ended.
+        The script's `finally` blocks and exit functions run. If the process does not end by that
+        (the fit runs in a thread of its own; a thread never ends; the script catches the exception
+        and continues with its next fit), it is ended by force.
         """
         self.is_leaving = True
         with contextlib.suppress(Exception):  # no thread is left: the process leaves all the same
@@ -146,7 +147,7 @@ class SupervisorClient:
         raise SystemExit(RESTART_STATUS)
 
     def end_if_leaving(self) -> None:
-        """End the process when the script went on in spite of `leave`."""
+        """End the process if the script continued in spite of `leave`."""
         if self.is_leaving:
             _exit_for_restart()
 
@@ -158,7 +159,7 @@ _NOT_SUPERVISED: Final = (
 
 
 def why_not_restart() -> str:
-    """Why this process cannot be started again; empty when it was started by `kmonitor run`."""
+    """Reason why this process cannot be restarted; empty if it was started by `kmonitor run`."""
     supervision = find_supervision(os.environ)
     if supervision is None:
         return _NOT_SUPERVISED
@@ -177,7 +178,7 @@ def _end_after(seconds: float, wait: Callable[[float], object] | None = None) ->
 
 
 def _exit_for_restart() -> None:
-    """Leave with status 75 at once, with what was printed written out."""
+    """Exit with status 75 at once, after flushing printed text."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # closed, broken, or not a stream at all
             stream.flush()
@@ -194,9 +195,9 @@ _SEVERAL: Final = "another fit is running in this process and would be cut off"
 
 
 class SupervisedFits:
-    """Adds a callback to each supervised fit and does what it calls for.
+    """Adds a callback to each supervised fit and runs its work.
 
-    Does nothing where the process is not supervised.
+    Does nothing if the process is not supervised.
     """
 
     def __init__(
@@ -211,10 +212,10 @@ class SupervisedFits:
         """Note the restart that started this process.
 
         Args:
-            client: The supervisor's side.
-            faults: Our own faults.
-            limits: Their limits are saved with the state.
-            executor: Reports what was done.
+            client: Connection to the supervisor.
+            faults: Log of our own faults.
+            limits: Limits that are saved with the state.
+            executor: Reports results.
             session: Ended when the process leaves.
         """
         self._supervisor_client = client
@@ -226,10 +227,10 @@ class SupervisedFits:
         limits.note_restart(client.started_by, client.in_vain, client.futile)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
-        """A fit begins: have it resumed where an earlier process left it, and saved later.
+        """Have a fit that begins resumed where an earlier process left it, and saved later.
 
         Args:
-            fit: Before anything of it was reported.
+            fit: The fit, before any report of it.
         """
         self._supervisor_client.end_if_leaving()
         origin = fit.origin
@@ -303,16 +304,16 @@ class SupervisedFits:
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
 
     def reload_effect_known(self, fit: Fit, model: KerasModel, inexact: str) -> None:
-        """The fit's step was traced.
+        """Note the effect of a reload; the fit's step was traced.
 
         Args:
-            inexact: What a reload would change in the result; empty if nothing.
+            inexact: Effect of a reload on the result; empty if there is none.
         """
         if not fit.why_not_restart:
             fit.why_not_restart = fit_resumer(model).why_not_exact(inexact)
 
     def _report_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
-        """Report, once, that the restart which the process before began is over."""
+        """Report once that the restart begun by the process before is over."""
         states = self._supervisor_client.store
         if saved is None or states is None or not saved.state.origin.record:
             return
@@ -440,7 +441,10 @@ class SupervisedFits:
 def _read_saved_fit(
     client: SupervisorClient, fit: int, faults: FaultLog
 ) -> tuple[SavedFit | None, CannotResume | None]:
-    """A fit's saved state, or why it cannot be resumed; neither where nothing was saved."""
+    """A fit's saved state, or the reason why it cannot be resumed.
+
+    Neither if nothing was saved.
+    """
     try:
         return client.saved(fit), None
     except CannotResume as exc:
@@ -454,8 +458,8 @@ def _read_saved_fit(
 class SupervisedFitCallback:
     """Last callback of a supervised fit; resumes it, saves it, and leaves the process.
 
-    Unlike our other hooks these may end the fit: by `CannotResume`, since going on would change
-    the training's result, and by `SystemExit`, which was requested.
+    Unlike our other hooks these may end the fit: by `CannotResume`, since continuing would change
+        the training's result, and by `SystemExit`, which was requested.
     """
 
     model: Any
@@ -468,14 +472,15 @@ class SupervisedFitCallback:
         at_fit_end: Callable[[Any, list[Any]], None],
         faults: FaultLog,
     ) -> None:
-        """Nothing happens before the fit begins.
+        """Prepare; nothing happens before the fit begins.
 
         Args:
-            fit: Saves and resumes it.
+            fit: Saves and resumes the fit.
             callbacks: The fit's list of callbacks, this one last.
-            at_epoch_end: Called with model and callbacks after all others at an epoch's end.
-            at_fit_end: Likewise at the fit's end.
-            faults: Our own.
+            at_epoch_end: Called with model and callbacks after all other callbacks at an epoch's
+                end.
+            at_fit_end: Called with model and callbacks after all other callbacks at the fit's end.
+            faults: Log of our own faults.
         """
         super().__init__()
         self._resumable_fit = fit
@@ -488,33 +493,30 @@ class SupervisedFitCallback:
         self._supports_tf_logs = True
 
     def refuse(self, failure: CannotResume) -> None:
-        """Have the fit fail: its saved state cannot be read."""
+        """Make the fit fail at its begin: its saved state cannot be read."""
         self._failure = failure
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """All others are reset: resume from the saved state."""
+        """Resume from the saved state; all other callbacks are reset."""
         del logs
         if self._failure is not None:
             raise self._failure
         self._guard(lambda: self._resumable_fit.begin(self._fitted(), self._callbacks))
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """`fit` knows its first epoch by now."""
+        """Prepare the data; `fit` knows its first epoch by now."""
         del epoch, logs
         self._guard(lambda: self._resumable_fit.epoch_started(self._fitted()))
 
     def on_test_begin(self, logs: Any = None) -> None:
-        """A validation begins."""
         del logs
         self._resumable_fit.evaluated()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """All others have seen the epoch."""
         del epoch, logs
         self._guard(lambda: self._at_epoch_end(self._fitted(), self._callbacks))
 
     def on_train_end(self, logs: Any = None) -> None:
-        """All others have seen the fit's end."""
         del logs
         self._guard(lambda: self._at_fit_end(self._fitted(), self._callbacks))
 

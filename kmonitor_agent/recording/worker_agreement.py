@@ -1,10 +1,10 @@
 """Agreement of the workers of one fit to reload at the same step, or none of them.
 
-The first worker that reaches an epoch's end settles, for all, whether they meet there: an entry in
-the coordination store says who called, or that nobody did. At a meeting each worker writes that it
-is there, makes its state safe, writes that too, and reads the decision; the first decision written
-counts. A worker that waited in vain writes that none acts. Without a call it costs two short
-messages an epoch.
+The first worker that reaches an epoch's end decides for all if they meet there: an entry in the
+coordination store names the caller, or says that there is none. At a meeting each worker writes
+that it is present, makes its state safe, writes that too, and reads the decision; the first
+decision written counts. A worker that waited in vain writes that none acts. Without a call the
+cost is two short messages per epoch.
 """
 
 import itertools
@@ -23,10 +23,10 @@ from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
 
 COMES_WITHIN_S: Final = 30.0
-"""How long a worker waits for the others at the end of an epoch, seconds: they end it together."""
+"""Maximum wait for other workers at the end of an epoch, seconds: they end it together."""
 
 SAVES_WITHIN_S: Final = 600.0
-"""How long for the chief to write the state, seconds."""
+"""Maximum wait for the chief to write the state, seconds."""
 
 _NOBODY: Final = "-"
 _YES: Final = "yes"
@@ -36,18 +36,17 @@ _MOST_TEXT: Final = 1000
 _PREPARING: Final = "the reload failed on"
 
 _COUNT: Final = itertools.count(1)
-"""Fits of several workers in this process; all workers run the same ones in the same order."""
+"""Counter of fits of several workers in this process; all workers run the same fits in order."""
 
 
 class WorkerAgreement:
-    """The other workers of one fit; implements `ReloadAgreement`; on the training thread.
+    """Agreement with the other workers of one fit; implements `ReloadAgreement`; training thread.
 
     Attributes:
         requests: Requests of this worker that wait for a meeting.
     """
 
     def __init__(self, group: WorkerGroup, store: CoordinationStore) -> None:
-        """Begin without requests."""
         self.requests: list[ActionRequest] = []
         self._worker_group = group
         self._coordination_store = store
@@ -58,17 +57,17 @@ class WorkerAgreement:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this worker writes for all."""
+        """True if this worker writes for all."""
         return self._worker_group.is_chief
 
     def call(self, request: ActionRequest, epoch: int) -> str:
-        """Call a meeting at this epoch's end, or at the next one's if some were past it.
+        """Call a meeting at this epoch's end, or at the next one's if some workers are past it.
 
         Args:
-            epoch: That is running or ends now.
+            epoch: Index of the epoch that is running or ends now.
 
         Returns:
-            Why there will be none; empty when there will.
+            Reason why there will be no meeting; empty if there will be one.
         """
         text = f"{request.requested_by}, on {self._worker_group.name}"[:_MOST_TEXT]
         try:
@@ -83,7 +82,7 @@ class WorkerAgreement:
         return "the other workers are several epochs ahead"
 
     def called_by(self, epoch: int) -> str:
-        """Whether the workers meet at this epoch's end: who called, or empty."""
+        """Caller of a meeting at this epoch's end; empty if there is no meeting."""
         self._epoch = epoch
         self._has_voted = False
         try:
@@ -101,7 +100,7 @@ class WorkerAgreement:
 
         Args:
             act: Reloads; calls `all_prepared`.
-            nothing: The outcome when nothing was done, for this reason.
+            nothing: Returns the outcome of doing nothing, for this reason.
         """
         why = self._gather()
         outcome = nothing(why) if why else act()
@@ -118,7 +117,7 @@ class WorkerAgreement:
         return "" if text in (None, _NOBODY) else text
 
     def _gather(self) -> str:
-        """Wait until all workers are here; why not, else empty."""
+        """Wait until all workers are present; return why not, else ""."""
         try:
             vote = self._missing or _YES
             self._coordination_store.put(
@@ -164,7 +163,7 @@ class WorkerAgreement:
 
 
 def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement | None:
-    """Agreement for a fit that begins; None where a process trains alone, or they cannot meet."""
+    """Agreement for a fit that begins; None if a process trains alone, or workers cannot meet."""
     steps = framework.reclaim_steps()
     if not isinstance(steps, HasWorkerGroup):
         return None

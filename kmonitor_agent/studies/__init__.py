@@ -1,1 +1,1 @@
-"""Folds and searches: each call of a function in a process of its own, watched and bounded."""
+"""Folds and searches: each call of a function in a process of its own, monitored and bounded."""

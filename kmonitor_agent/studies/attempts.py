@@ -1,4 +1,4 @@
-"""Attempts of folds: their records, the table and the file of them, and who follows a study.
+"""Attempts of folds: their records, their table and file, and listeners of a study.
 
 An attempt is one process of a fold. While it runs, here or on a cluster, listeners see it as a
 `RunningAttempt`; once it ended it is an `Attempt`: a line of `AttemptsFile`, a row of `Attempts`.
@@ -32,33 +32,36 @@ from kmonitor_agent.wire.text import binary_size, printable
 TRIED_AGAIN: Final[frozenset[FoldCause]] = frozenset(
     {"out_of_memory", "timeout", "hang", "killed"}
 )
-"""An error would come again."""
+"""Causes after which a fold is retried; an error would come again."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One process of a fold.
+    """One attempt at a fold: a process that has ended.
 
     Attributes:
-        fold: Index, from 0.
-        attempt: From 1.
-        cause: How it ended; "interrupted" is by Ctrl+C at the study, which may be resumed.
-        why: What is known of it, in words; with an error the exception's type and message.
-        signal: Name of the signal that killed it ("SIGSEGV"); empty when none did.
-        seconds: From its word to begin until it was gone.
-        steps: Of its fits with MonitorCallback, or of `fold.step()`; of one that was killed those
-            that it had reported, four times a second.
-        peak_bytes: Most that its processes held together, pages of files left out. Of one that
-            the kernel killed at its bound, what their control group held at most, where that is
-            more; `why` says so.
-        growth_bytes: Of what they held, from begin to end.
-        vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
-        device: The GPU that it was pinned to, as CUDA_VISIBLE_DEVICES names it; empty without.
-        resumed: It went on where the attempt before was killed.
-        started_wall_s: When it began, UTC epoch seconds.
-        private: A MonitorCallback of it is private: its exception's text stays on this machine.
-        node: Host that it ran on, of a cluster; empty for the study's own process's.
-        noun: What its fold is for people.
-        outcome: Result of a finished one, where that is no value.
+        fold: Number of the fold, from 0.
+        attempt: Number of the attempt, from 1.
+        cause: "finished", "error", "out_of_memory", "timeout", "hang", "killed", or "interrupted"
+            (by Ctrl+C at the study, which may be resumed).
+        why: Reason, as text: for an error the exception's type and message; may be empty.
+        signal: Name of the signal that killed the process ("SIGSEGV"); empty if none did.
+        seconds: Time from the start of the function until the process had ended, seconds.
+        steps: Steps of fits with a MonitorCallback and calls of `fold.step()`. For a killed
+            process those it had reported, which it does four times a second.
+        peak_bytes: Peak memory of its processes together, bytes, without file-backed pages. If the
+            kernel killed it at its bound: the peak of their control group if that is higher; `why`
+            says so.
+        growth_bytes: Growth of that memory from start to end, bytes.
+        vram_bytes: Peak of the framework's allocator on its GPU, bytes. None: no GPU was used.
+        device: GPU that it was pinned to, as in CUDA_VISIBLE_DEVICES; empty if none.
+        resumed: True if it continued where the attempt before was killed.
+        started_wall_s: Time of the start, UTC epoch seconds.
+        private: True if it had a MonitorCallback with `private=True`: its exception's text stays
+            on this machine.
+        node: Host of a cluster that it ran on; empty for the host of the study itself.
+        noun: Word for the fold in texts: "fold" or "trial".
+        outcome: "pruned", "too_large" or "failed" for a finished trial without a value; else
+            empty.
     """
 
     fold: Count
@@ -81,7 +84,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 def ending_text(attempt: Attempt) -> str:
-    """How an attempt ended, in a word or two."""
+    """End of an attempt in a word or two."""
     text = (attempt.outcome or attempt.cause).replace("_", " ")
     return f"{text} ({attempt.signal})" if attempt.signal else text
 
@@ -107,31 +110,31 @@ class RunningAttempt(Protocol):
 
     @property
     def device(self) -> str:
-        """GPU that it is pinned to; empty without."""
+        """GPU that it is pinned to; empty if none."""
         ...
 
     @property
     def resumed(self) -> bool:
-        """It goes on where the attempt before was killed."""
+        """True if it continues where the attempt before was killed."""
         ...
 
     @property
     def is_ready(self) -> bool:
-        """Whether its function was found."""
+        """True if its function was found."""
         ...
 
     @property
     def share(self) -> float | None:
-        """Part of its work that is done, 0..1; None: not known."""
+        """Part of its work that is done, 0..1; None: unknown."""
         ...
 
     @property
     def held_bytes(self) -> int:
-        """Of all its processes, when last measured."""
+        """Memory of all its processes at the last measurement, bytes."""
         ...
 
     def elapsed_s(self, now_s: float) -> float:
-        """Since it began, seconds; 0 before.
+        """Time since it began, seconds; 0 before.
 
         Args:
             now_s: `time.monotonic`.
@@ -139,7 +142,7 @@ class RunningAttempt(Protocol):
         ...
 
     def limit_s(self, now_s: float) -> float | None:
-        """How long it may take, seconds; None: not known yet.
+        """Maximum time that it may take, seconds; None: not known yet.
 
         Args:
             now_s: `time.monotonic`.
@@ -148,27 +151,26 @@ class RunningAttempt(Protocol):
 
 
 class StudyListener(Protocol):
-    """Called by the thread that runs the study; neither raises nor waits."""
+    """Follows a study; called by the thread that runs it, must neither raise nor wait."""
 
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """The study goes on; called many times a second.
+        """Called many times a second while the study runs.
 
         Args:
-            done: Folds that are over.
-            finished_s: Seconds of those that finished.
+            done: Number of folds that are over.
+            finished_s: Durations of the folds that finished, seconds.
         """
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended; the fold is tried again, or over."""
+        """Called when an attempt ended; `again`: the fold is retried, otherwise it is over."""
 
 
 class StudyListenerGroup:
     """Several listeners, as one."""
 
     def __init__(self, *listeners: StudyListener) -> None:
-        """Call these, in this order."""
         self._listeners = listeners
 
     def progressed(
@@ -196,7 +198,6 @@ class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can 
     trouble: str
 
     def __new__(cls, attempts: Iterable[Attempt] = (), trouble: str = "") -> Self:
-        """Of these attempts."""
         created = super().__new__(cls, attempts)
         created.trouble = trouble
         return created
@@ -245,11 +246,11 @@ def _short(text: str) -> str:
 _SCRIPT_ENDED: Final = "the script that ran the study ended before this attempt did"
 
 _MOST_BYTES: Final = 64 * 2**20
-"""No file of attempts is larger: that of hundreds of thousands of attempts."""
+"""Maximum size of the file, bytes: hundreds of thousands of attempts."""
 
 
 class _StartLine(msgspec.Struct, frozen=True, rename={"fold": "began"}):
-    """An attempt began; the field's name sets it apart from the line of an end."""
+    """Line for the start of an attempt; its first field's name differs from that of an end."""
 
     fold: Count
     attempt: Count
@@ -261,20 +262,22 @@ _LINE_DECODERS: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_St
 
 
 class AttemptsFile:
-    """Written by the holder of the study's lock; unwritten lines are retried with the next one."""
+    """File of attempts, written by the holder of the study's lock.
+
+    Lines that could not be written are retried with the next one.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Keep the path; nothing is made."""
         self._path = path
         self._exists = False
         self._unwritten = b""
         self._has_failed = False
 
     def read(self) -> tuple[list[Attempt], list[Attempt]]:
-        """Attempts that ended, and those that an end of the script cut, which no line says.
+        """Attempts that ended, and those without a final line, cut off by an end of the script.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The file cannot be read.
         """
         ended: list[Attempt] = []
         unfinished: dict[tuple[int, int], _StartLine] = {}
@@ -298,19 +301,19 @@ class AttemptsFile:
         return ended, [_end_of(each) for each in unfinished.values()]
 
     def append_start(self, fold: int, attempt: int, noun: Noun) -> None:
-        """An attempt is about to run.
+        """Record that an attempt is about to run.
 
         Args:
-            attempt: From 1.
-            noun: What its fold is for people.
+            attempt: Number of the attempt, from 1.
+            noun: Word for the fold in texts: "fold" or "trial".
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         self._write(_StartLine(fold, attempt, time.time(), noun))
 
     def append_end(self, attempt: Attempt) -> None:
-        """An attempt ended; on the disk when this returns. Raises: OSError."""
+        """Record the end of an attempt; on the disk when this returns. Raises: OSError."""
         self._write(attempt)
 
     def _write(self, line: Attempt | _StartLine) -> None:

@@ -8,22 +8,22 @@ from kmonitor_agent.studies.attempts import seconds_text
 from kmonitor_agent.studies.fold_messages import FitPhase, StepProgress
 
 LEAST_S: Final = 60.0
-"""No bound that was learned is shorter, seconds."""
+"""Minimum of learned bounds, seconds."""
 
 _SILENCE: Final = 3.0
-"""A gap without steps counts as a hang at so many times the longest one before."""
+"""Multiple of the longest earlier gap without steps from which a gap counts as a hang."""
 
 _FACTORS: Final = (10.0, 6.0, 4.0)
-"""A learned time is so many times the longest of one, two, three or more finished folds.
+"""A learned time is this multiple of the longest of one, two, or at least three finished folds.
 
 Source: with times of folds spread log-normally by sigma 0.4, fewer than 1 in 10 000 is longer.
 """
 
 _MOST: Final = 0.5
-"""From this part on of what a fold took beyond the others, it is its silence that is at fault."""
+"""Part of a fold's time beyond the others' from which its silence is to blame."""
 
 _SURE_SHARE: Final = 0.02
-"""Below this part of its work a fold's own pace says nothing."""
+"""Part of its work below which a fold's own pace is not meaningful."""
 
 _WHERE: Final[dict[FitPhase, str]] = {
     "begin": "at its start",
@@ -34,7 +34,10 @@ _WHERE: Final[dict[FitPhase, str]] = {
 
 
 def learned_timeout_s(finished_s: list[float]) -> float | None:
-    """How long a fold may take, by those that finished; None before one has."""
+    """Maximum time of a fold, learned from finished ones, seconds.
+
+    None before one has finished.
+    """
     if not finished_s:
         return None
     factor = _FACTORS[min(len(finished_s), len(_FACTORS)) - 1]
@@ -42,11 +45,11 @@ def learned_timeout_s(finished_s: list[float]) -> float | None:
 
 
 def forecast_s(elapsed_s: float, share: float | None, finished_s: list[float]) -> float | None:
-    """How long a fold will take in all, seconds; None while it is not known.
+    """Estimated total time of a fold, seconds; None while unknown.
 
     Args:
-        share: Part of its work that is done, 0..1; None: not known.
-        finished_s: Seconds of the folds that finished.
+        share: Part of its work that is done, 0..1; None: unknown.
+        finished_s: Durations of the folds that finished, seconds.
     """
     if share is not None and share >= _SURE_SHARE:
         return elapsed_s / share
@@ -55,31 +58,31 @@ def forecast_s(elapsed_s: float, share: float | None, finished_s: list[float]) -
 
 @dataclass(slots=True)
 class StepGaps:
-    """The longest gaps without a step, by where they were; of one fold, or of those that finished.
+    """Longest gaps without a step, by phase; of one fold, or of the folds that finished.
 
     Attributes:
-        longest_s: Seconds.
+        longest_s: Longest gap of each phase, seconds.
     """
 
     longest_s: dict[FitPhase, float] = field(default_factory=dict["FitPhase", float])
 
     def note(self, phase: FitPhase, gap_s: float) -> None:
-        """A gap is over, and the fold went on."""
+        """Note a gap that has ended with a step."""
         self.longest_s[phase] = max(gap_s, self.longest_s.get(phase, 0.0))
 
     def learn(self, other: "StepGaps") -> None:
-        """A fold finished that had these."""
+        """Add the gaps of a fold that finished."""
         for phase, gap_s in other.longest_s.items():
             self.note(phase, gap_s)
 
 
 @dataclass(slots=True)
 class LearnedTimes:
-    """What the folds that finished taught.
+    """Times learned from the folds that finished.
 
     Attributes:
-        step_gaps: Their gaps between steps.
-        finished_s: Their seconds.
+        step_gaps: Gaps between steps of the folds that finished.
+        finished_s: Durations of the folds that finished, seconds.
     """
 
     step_gaps: StepGaps = field(default_factory=StepGaps)
@@ -87,14 +90,14 @@ class LearnedTimes:
 
 
 class SilenceTracker:
-    """Follows one fold's steps; knows when it has been silent for too long."""
+    """Follows one fold's steps, and detects silences that are too long."""
 
     def __init__(self, started_s: float, others: StepGaps) -> None:
-        """Begin.
+        """Start without steps.
 
         Args:
-            started_s: When the fold began, on the clock of `StepProgress.at_s`.
-            others: Of the folds that finished.
+            started_s: Time at which the fold began, on the clock of `StepProgress.at_s`.
+            others: Gaps of the folds that finished.
         """
         self.own = StepGaps()
         self._others = others
@@ -103,7 +106,7 @@ class SilenceTracker:
         self._last = (0, "begin")
 
     def note_progress(self, seen: StepProgress) -> None:
-        """The fold sent how far it is."""
+        """Take a progress message of the fold."""
         if (seen.steps, seen.phase) == self._last:
             return
         self._last = (seen.steps, seen.phase)
@@ -112,32 +115,32 @@ class SilenceTracker:
         self._phase = seen.phase
 
     def over(self, now_s: float) -> None:
-        """The fold finished: its last gap was a healthy one too."""
+        """Note that the fold finished: its last gap was healthy too."""
         self.own.note(self._phase, now_s - self._last_s)
 
     @property
     def phase(self) -> FitPhase:
-        """Where in a fit it is."""
+        """Phase of the fit in which the fold is."""
         return self._phase
 
     def silent_s(self, now_s: float) -> float:
-        """Since its last step, seconds."""
+        """Time since its last step, seconds."""
         return now_s - self._last_s
 
     def judgement(self, now_s: float) -> "SilenceJudgement":
-        """Its silence at this moment, to be judged."""
+        """Its silence at this moment, for judgement."""
         return SilenceJudgement(self._phase, self.silent_s(now_s), self.own, self._others)
 
 
 @dataclass(frozen=True, slots=True)
 class SilenceJudgement:
-    """A silence beside what is known of such.
+    """A silence, with earlier ones to judge it by.
 
     Attributes:
-        phase: Where in a fit the fold is.
-        silent_s: Since its last step, seconds.
-        own: Its own gaps.
-        others: Those of the folds that finished.
+        phase: Phase of the fit in which the fold is.
+        silent_s: Time since its last step, seconds.
+        own: Gaps of this fold.
+        others: Gaps of the folds that finished.
     """
 
     phase: FitPhase
@@ -146,20 +149,23 @@ class SilenceJudgement:
     others: StepGaps
 
     def hang(self) -> str:
-        """Why the fold hangs; empty when it does not, or there is no history of that place."""
+        """Reason why the fold hangs.
+
+        Empty if it does not, or if there is no history of that phase.
+        """
         return self._silence_text() if self.silent_s > LEAST_S and self._is_unusual() else ""
 
     def overdue(
         self, limit_s: float, elapsed_s: float, finished_s: list[float]
     ) -> tuple[Literal["timeout", "hang"], str]:
-        """Why a fold is ended whose learned time is over: it is slow, or silent.
+        """Cause and reason for ending a fold whose learned time is over: it is slow, or silent.
 
-        The learned time counts from its begin, so that it is over before a silence of the least
-        bound is; without that silence the fold might have been in time.
+        The learned time counts from the fold's begin, so that it can end before a silence reaches
+        the minimum bound; without that silence the fold might have been in time.
 
         Args:
-            elapsed_s: How long it took so far.
-            finished_s: Seconds of the folds that finished.
+            elapsed_s: Time since the fold began, seconds.
+            finished_s: Durations of the folds that finished, seconds.
         """
         beyond_s = elapsed_s - max(finished_s, default=0.0)
         if self._is_unusual() and self.silent_s > _MOST * beyond_s:
@@ -174,7 +180,7 @@ class SilenceJudgement:
         return longest_s is not None and self.silent_s > _SILENCE * longest_s
 
     def _longest_s(self) -> float | None:
-        """The longest healthy silence at this place; None: there is no history of it."""
+        """Longest healthy silence in this phase, seconds; None: there is no history of it."""
         if self.phase == "begin" and self.others.longest_s.keys() <= {"begin"}:
             return None  # a function that counts no steps: its begin is all of it
         known = [self.own.longest_s.get(self.phase)]
@@ -190,10 +196,10 @@ class SilenceJudgement:
 
 @dataclass(frozen=True, slots=True)
 class TimeBound:
-    """How long each attempt of a fold may take.
+    """Maximum time of each attempt of a fold.
 
     Attributes:
-        timeout_s: What the user said; None: it is learned.
+        timeout_s: The user's value, seconds; None: learned.
     """
 
     timeout_s: float | None = None
@@ -201,15 +207,16 @@ class TimeBound:
     def limit_s(
         self, elapsed_s: float, share: float | None, finished_s: list[float], attempt: int
     ) -> float | None:
-        """How long this attempt may take, seconds; None: not known yet.
+        """Maximum time of this attempt, seconds; None: not known yet.
 
-        A fold whose steps go on at their pace gets the time that it needs, however long others
-        took: silence, not slowness, is what a hang shows.
+        A fold whose steps continue at their pace gets the time that it needs, however long others
+            took: a hang shows as silence, not as slowness.
 
         Args:
-            share: Part of its work that is done, 0..1; None: not known.
-            finished_s: Seconds of the folds that finished.
-            attempt: From 1; after a learned bound proved too short the next is twice as long.
+            share: Part of its work that is done, 0..1; None: unknown.
+            finished_s: Durations of the folds that finished, seconds.
+            attempt: Number of the attempt, from 1; the learned bound doubles with each further
+                attempt.
         """
         if self.timeout_s is not None:
             return self.timeout_s
@@ -223,15 +230,15 @@ class TimeBound:
 
 
 def too_long_text(limit_s: float) -> str:
-    """Why a fold is ended that took longer than was learned, seconds."""
+    """Reason for ending a fold that took longer than the learned time, seconds."""
     return f"it took longer than the {limit_s:.4g} s that the finished folds suggest"
 
 
 def too_much_memory(tree_bytes: int, bound_bytes: int | None) -> bool:
-    """Whether a fold's processes hold more than they may."""
+    """True if a fold's processes hold more than their bound."""
     return bound_bytes is not None and tree_bytes > bound_bytes
 
 
 def reserve_bytes(total_bytes: float) -> float:
-    """What a host must keep free for everything else, bytes."""
+    """Memory that a host must keep free for everything else, bytes."""
     return max(256 * 2**20, 0.03 * total_bytes)

@@ -1,12 +1,12 @@
-"""Carries a function from the script to the processes of its folds, by cloudpickle.
+"""Carries a function from the script to the processes of its folds, with cloudpickle.
 
-A function of an importable module travels by its name; one of the script, of a notebook or of
+A function of an importable module is sent by its name; one of the script, of a notebook or of
 another function by its code and the values that it uses.
 
-This is the only module that pickles. What it makes is loaded by a fold's process alone, out of the
-pair of sockets that this process inherits from the study that started it; on a cluster Ray brings
-it to the task that starts the process there. Nothing is loaded from a file, nor from anybody else:
-whoever could replace what is loaded can change the script as well.
+This is the only module that pickles. Its pickles are loaded by a fold's process alone, from the
+pair of sockets that this process inherits from the study that started it; on a cluster Ray carries
+them to the task that starts the process there. Nothing is loaded from a file or another source:
+anyone who could replace a pickle can change the script as well.
 """
 
 import functools
@@ -33,7 +33,7 @@ from kmonitor_agent.wire.local.private_files import check_plain, make_folder, op
 _MAIN: Final = "__main__"
 _INTEGRATIONS: Final = "kmonitor.integrations."
 _LARGE_BYTES: Final = 2**20
-"""From this size on an array is written once, for all folds, and mapped by each."""
+"""Size from which an array is written once, for all folds, and mapped by each, bytes."""
 
 _DEEPEST: Final = 5
 _KERAS_DEFAULTS: Final = ("float32", 1e-7, "channels_last", "float32")
@@ -41,14 +41,14 @@ _KERAS_DEFAULTS: Final = ("float32", 1e-7, "channels_last", "float32")
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """How a user hands a function over, for the lines of a refusal.
+    """Call through which a user passes a function, for the text of a refusal.
 
     Attributes:
-        caller: What it is given to.
-        noun: What each call of it is.
-        call: The line that hands it over.
-        remedy: What to do with a value that no other process can get.
-        goes_on: How to go on after Ctrl+C; empty: nothing is printed.
+        caller: Name of the called function.
+        noun: Word for each call of the function: "fold" or "trial".
+        call: Example of the call.
+        remedy: Advice on a value that cannot be sent to another process.
+        goes_on: Advice on how to continue after Ctrl+C; empty: nothing is printed.
     """
 
     caller: str = "run_folds"
@@ -59,11 +59,11 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def begin(self) -> str:
-        """How a refusal begins."""
+        """First words of a refusal."""
         return f"{self.caller}: no {self.noun} was started"
 
     def check(self, function: object) -> None:
-        """Raises: TypeError: It is no function, and no object that can be called."""
+        """Raises: TypeError: The object is not a function and cannot be called."""
         if not callable(function) or inspect.isclass(function):
             raise TypeError(
                 f"{self.caller}: {function!r} is not a function; use {self.call}, with the"
@@ -75,7 +75,7 @@ RUN_FOLDS: Final = Usage()
 
 
 class FoldsRefused(Exception):
-    """No fold was begun; the message says why and what to write.
+    """The study was refused. The message says why and what to do.
 
     Attributes:
         why: The message.
@@ -87,14 +87,15 @@ class FoldsRefused(Exception):
 
 
 class CarriedFunction(msgspec.Struct, frozen=True):
-    """A function on its way.
+    """A pickled function.
 
     Attributes:
         text: The function in one line: "train.py: train_fold".
-        module: Name of its module; empty for the script itself, and for one of an integration.
+        module: Name of its module; empty for the script itself, and for a module of an
+            integration.
         data: The pickle.
-        arguments: Checksum of the plain data that a `functools.partial` gives it; empty without.
-        usage: How it was handed over.
+        arguments: Checksum of the plain data in a `functools.partial`; empty if there is none.
+        usage: Call through which the user passed it.
     """
 
     text: str = ""
@@ -107,16 +108,16 @@ class CarriedFunction(msgspec.Struct, frozen=True):
 def carry(
     function: object, usage: Usage = RUN_FOLDS, arrays: Path | None = None
 ) -> CarriedFunction:
-    """A function as other processes can load it.
+    """Pickle a function so that other processes can load it.
 
     Args:
-        function: Anything that can be called.
-        usage: How it was handed over.
-        arrays: Folder for large arrays that it uses; None: they are carried along.
+        function: Any callable object.
+        usage: Call through which the user passed it.
+        arrays: Folder for large arrays that the function uses; None: they are pickled too.
 
     Raises:
-        TypeError: It is no function.
-        FoldsRefused: It uses what cannot be pickled.
+        TypeError: The object is not a function.
+        FoldsRefused: The function uses values that cannot be pickled.
     """
     usage.check(function)
     buffer = io.BytesIO()
@@ -136,10 +137,10 @@ def carry(
 
 
 def load(data: bytes) -> Callable[..., Any]:
-    """The function, in the process that was started for it.
+    """Load the function, in the process that was started for it.
 
     Args:
-        data: By `carry`, from the study that started this process.
+        data: Pickle from `carry`, sent by the study that started this process.
 
     Raises:
         Exception: Whatever the modules that it needs raise when they are imported.
@@ -158,7 +159,7 @@ def load(data: bytes) -> Callable[..., Any]:
 
 
 def function_text(function: object) -> str:
-    """The user's function in one line: "train.py: train_fold"."""
+    """Text for the user's function in one line: "train.py: train_fold"."""
     function = _of_user(function)
     name = getattr(function, "__qualname__", type(function).__qualname__)
     home = _module(function)
@@ -170,7 +171,7 @@ def function_text(function: object) -> str:
 
 
 def map_array(path: str) -> Any:
-    """A stored array `[...]`, read as it is used; what is written to it stays in this process."""
+    """Map a stored array `[...]`, read on use; changes to it stay in this process."""
     import numpy as np  # noqa: PLC0415 - only where an array was stored
 
     check_plain(Path(path), None)
@@ -178,7 +179,7 @@ def map_array(path: str) -> Any:
 
 
 def _of_user(function: Any) -> Any:
-    """The user's function: an integration hands over one of its own, which is given the user's."""
+    """The user's function: an integration passes a function of its own that wraps the user's."""
     while isinstance(function, functools.partial):
         inner = cast("functools.partial[Any]", function)
         given = [each for each in inner.keywords.values() if callable(each)]
@@ -244,7 +245,7 @@ def _checksum(function: object) -> str:
 
 
 class _Surroundings:
-    """What a function of the script takes for granted; pickled before it, and so set before it."""
+    """Environment that a function of the script needs; pickled, and so restored, before it."""
 
     def __init__(self, function: object) -> None:
         self._is_of_script = _module(_of_user(function)) == _MAIN
@@ -257,7 +258,7 @@ class _Surroundings:
 
 
 def _sources() -> dict[str, Any]:
-    """The text of the script, and of cells of a notebook: for tracebacks and TensorFlow."""
+    """Source of the script, and of cells of a notebook, for tracebacks and TensorFlow."""
     sources = {name: each for name, each in linecache.cache.items() if each[1:2] == (None,)}
     script = getattr(sys.modules[_MAIN], "__file__", None)
     if script and (lines := linecache.getlines(script)):
@@ -266,7 +267,10 @@ def _sources() -> dict[str, Any]:
 
 
 def _keras_settings(name: str, *, is_needed: bool) -> tuple[Any, ...]:
-    """Its global settings and the script's custom objects; empty where a new process has them."""
+    """Keras' global settings and the script's custom objects.
+
+    Empty if a new process has the same.
+    """
     try:
         keras = cast("Any", sys.modules[name])
         backend = keras.backend
@@ -282,7 +286,7 @@ def _keras_settings(name: str, *, is_needed: bool) -> tuple[Any, ...]:
 
 
 def _surround(sources: dict[str, Any], settings: list[tuple[Any, ...]]) -> None:
-    """In the fold's process: have it as in the script's, before the function is made there."""
+    """Restore the script's environment in the fold's process, before the function is loaded."""
     linecache.cache.update(sources)
     for name, (floatx, epsilon, image_data_format), policy, objects in filter(None, settings):
         keras: Any = importlib.import_module(name)
@@ -299,7 +303,7 @@ def _surround(sources: dict[str, Any], settings: list[tuple[Any, ...]]) -> None:
 
 
 def _refusal(function: object, usage: Usage, exc: Exception) -> str:
-    """What cannot be carried, as the user calls it, and what to do."""
+    """Text on the value that cannot be pickled, by the user's name for it, with a remedy."""
     text = f"{usage.begin}: {function_text(function)}"
     path, value = _culprit("", function, _DEEPEST)
     if not path:
@@ -310,7 +314,7 @@ def _refusal(function: object, usage: Usage, exc: Exception) -> str:
 
 
 def _culprit(path: str, value: object, deepest: int) -> tuple[str, object]:
-    """The innermost value that cannot be pickled: where it is, and itself."""
+    """The innermost value that cannot be pickled: (its path, the value)."""
     for name, each in _parts(value).items() if deepest else ():
         try:
             _dump(each, _Nowhere(), None)
@@ -337,8 +341,7 @@ def _parts(value: Any) -> dict[str, Any]:
 
 
 class _Nowhere:
-    """A file whose bytes nobody wants."""
+    """A file that drops its bytes."""
 
     def write(self, data: Any) -> int:
-        """Drop them."""
         return len(data)

@@ -1,4 +1,4 @@
-"""The object that the function of a fold gets: its index, seed, folder and indices."""
+"""`Fold`, the argument of a fold's function: index, seed, folder and sample indices."""
 
 import hashlib
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class NotAnswered(Exception):
     """A fold's question was not answered.
 
     Attributes:
-        kind: Name of the exception's type, where answering raised one.
+        kind: Name of the exception's type that answering raised; "LookupError" in `run_folds`.
         why: Its message.
     """
 
@@ -27,13 +27,13 @@ class NotAnswered(Exception):
 
 
 class Fold:
-    """One fold, in its own process.
+    """One fold, in its own process; the argument of the function passed to `run_folds`.
 
     Attributes:
         index: Number of the fold, from 0.
         seed: Seed below 2**31, always the same for this index. The generators of Python, numpy
             and, if imported, Keras are seeded with it before the function is called.
-        directory: Folder of this fold; its files are kept, also between attempts.
+        directory: Folder of this fold. Its files are kept, also between attempts.
         attempt: Number of the attempt, from 1; higher after an attempt was killed.
     """
 
@@ -45,13 +45,6 @@ class Fold:
         attempt: int = 1,
         ask_study: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Keep the facts.
-
-        Args:
-            index: From 0.
-            attempt: From 1.
-            ask_study: Asks the study; None: nobody answers.
-        """
         self.index = index
         self.seed = fold_seed(index)
         self.directory = directory
@@ -67,39 +60,41 @@ class Fold:
 
     @property
     def train(self) -> Any:
-        """Indices of the samples to train with, `[n_train]`; None when folds are only counted."""
+        """Training indices, integer or boolean array `[n_train]`; None if `folds` was a number."""
         return self._indices("train")
 
     @property
     def test(self) -> Any:
-        """Indices of the samples that are held back, `[n_test]`; None likewise."""
+        """Test indices, integer or boolean array `[n_test]`; None if `folds` was a number."""
         return self._indices("test")
 
     @property
     def progress(self) -> tuple[int, int | None]:
-        """Steps counted by `step` so far, and of how many."""
+        """(done, total) of the steps reported by `step`; total is None if unknown."""
         return self._steps, self._of
 
     def step(self, of: int | None = None) -> None:
-        """A step of a loop of your own was done; MonitorCallback counts those of a fit itself.
+        """Report one finished step of your own loop.
 
-        By its steps it is seen how far a fold is and whether it hangs.
+        kmonitor uses the steps for progress and to detect hangs. A MonitorCallback reports the
+        steps of a fit itself.
 
         Args:
-            of: How many steps there will be; None: not known.
+            of: Total number of steps. None: unknown.
         """
         self._steps += 1
         self._of = of
 
     def ask(self, question: Any) -> Any:
-        """Ask who runs the trials of a search; for a fold of `run_folds` nobody answers.
+        """Send a question to the search that runs this trial. In `run_folds` it always raises.
 
         Args:
-            question: Plain data.
+            question: Plain data: None, numbers, strings, bytes, lists, dicts, arrays.
 
         Raises:
-            NotAnswered: Nobody answers, or whoever does refused it.
-            NotPlainData: The question is none.
+            kmonitor_agent.studies.fold.NotAnswered: The search refused the question, or this is a
+                fold of `run_folds`.
+            kmonitor_agent.studies.values.NotPlainData: The question is not plain data.
         """
         if self._ask_study is None:
             raise NotAnswered("LookupError", "run_folds is not responding to its folds")
@@ -107,11 +102,11 @@ class Fold:
 
     @property
     def outcome(self) -> tuple[TrialOutcome, str]:
-        """The outcome set by `set_outcome`."""
+        """Outcome and reason set by `set_outcome`; ("", "") if there are none."""
         return self._outcome
 
     def set_outcome(self, outcome: TrialOutcome, why: str) -> None:
-        """A trial of a search will return, but no value."""
+        """Mark a trial of a search as one without a value. Called by kmonitor's integrations."""
         self._outcome = (outcome, why)
 
     def _indices(self, name: str) -> Any:
@@ -124,11 +119,11 @@ class Fold:
 
 
 def fold_seed(index: int) -> int:
-    """The seed of a fold: the same in every study, on every machine."""
+    """Seed of a fold, the same in every study and on every machine."""
     digest = hashlib.sha256(f"kmonitor fold {index}".encode()).digest()
     return int.from_bytes(digest[:8]) % _SEEDS
 
 
 def splits_folder(study: Path) -> Path:
-    """Where the indices of a study's folds lie."""
+    """Folder of the sample indices of a study's folds."""
     return study / "splits"

@@ -38,17 +38,17 @@ from kmonitor_agent.wire.local.private_files import make_folder, open_private
 from kmonitor_agent.wire.local.supervision import RESTART_STATUS, find_supervision
 
 SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
-"""Sent before a fold is ended for a hang: its threads' stacks go into its output."""
+"""Signal sent before a fold is ended for a hang: writes its threads' stacks to its output."""
 
 _NO_MEMORY: Final = ("ResourceExhaustedError", "OutOfMemoryError", "MemoryError")
 _NO_MEMORY_PATTERNS: Final = ("RESOURCE_EXHAUSTED", "out of memory", "OOM when allocating")
 
 
 def main(descriptor: int) -> None:
-    """Live as a fold's process.
+    """Main function of a fold's process.
 
     Args:
-        descriptor: Our end of the pair of sockets.
+        descriptor: This process's end of the pair of sockets.
     """
     connection = StudyConnection(descriptor)
     job = connection.job()
@@ -161,7 +161,7 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file in one step, on the disk when this returns. Raises: OSError."""
+    """Replace a file atomically; on the disk when this returns. Raises: OSError."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     for folder in (path.parent.parent, path.parent):
         make_folder(folder)  # the fold may have removed it
@@ -210,11 +210,11 @@ class StepProgressReporter:
     """A thread that checks the MonitorCallbacks and `fold.step()` four times a second."""
 
     def __init__(self, fold: Fold, connection: StudyConnection) -> None:
-        """Begin.
+        """Start the thread.
 
         Args:
-            fold: Whose function runs.
-            connection: Takes the progress.
+            fold: Fold whose function runs.
+            connection: Connection to send the progress to.
         """
         self._fold = fold
         self._study_connection = connection
@@ -225,7 +225,7 @@ class StepProgressReporter:
         self._thread.start()
 
     def end(self) -> StepProgress:
-        """Stop, and how far it came."""
+        """Stop the thread and return the final progress."""
         self._stop.set()
         self._thread.join(timeout=1.0)
         return self._read_progress()

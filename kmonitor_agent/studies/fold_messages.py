@@ -1,6 +1,6 @@
 """Messages between a fold's process and the study: lines of JSON over a pair of sockets.
 
-Behind the job, the first of them, the function follows, as many bytes as the job says.
+Behind the first message, the job, follows the function, with the size given in the job.
 """
 
 import selectors
@@ -14,24 +14,24 @@ import msgspec
 from kmonitor_agent.wire.messages.study_events import TrialOutcome
 
 MOST_TEXT: Final = 16_000
-"""Characters of an exception's text that are kept."""
+"""Maximum length of an exception's text, characters."""
 
 FitPhase = Literal["begin", "step", "between", "after"]
-"""Before the first steps; within an epoch's steps; between epochs; behind a fit."""
+"""Phase of a fit: before the first steps; within an epoch's steps; between epochs; after a fit."""
 
 
 class FoldJob(msgspec.Struct, frozen=True):
-    """What a fold's process is to do.
+    """Job for a fold's process.
 
     Attributes:
-        function: Its text.
-        refusal: How a refusal begins.
-        size: Bytes of the carried function.
+        function: Text for the function.
+        refusal: First words of a refusal.
+        size: Size of the pickled function, bytes.
         argv: The script's arguments.
-        index: Of the fold, from 0.
-        attempt: From 1.
+        index: Number of the fold, from 0.
+        attempt: Number of the attempt, from 1.
         directory: The fold's folder.
-        value: File that takes the value.
+        value: File for the returned value.
         study: The study's id.
         parent: Process id of the study.
     """
@@ -49,7 +49,7 @@ class FoldJob(msgspec.Struct, frozen=True):
 
 
 class FoldReady(msgspec.Struct, frozen=True, tag="ready"):
-    """The function is there; the process waits for the word."""
+    """The function is loaded; the process waits for the start."""
 
 
 class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
@@ -63,15 +63,16 @@ class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
 
 
 class StepProgress(msgspec.Struct, frozen=True, tag="progress"):
-    """How far the fold is; sent when it changed.
+    """Progress of the fold; sent when it changed.
 
     Attributes:
-        at_s: When it was seen, seconds of `time.monotonic`, the same in all processes of a host.
-        steps: So far, over all fits.
-        phase: Where in a fit it is.
-        share: Of the running fit, 0..1; None: not known.
-        vram_bytes: Peak of the framework's allocator on a GPU; None: none is used.
-        private: A callback of it leaves names and texts out.
+        at_s: Time of the observation, seconds of `time.monotonic`, equal in all processes of a
+            host.
+        steps: Number of steps so far, over all fits.
+        phase: Phase of the fit in which it is.
+        share: Part of the running fit that is done, 0..1; None: unknown.
+        vram_bytes: Peak of the framework's allocator on a GPU, bytes; None: no GPU is used.
+        private: True if one of its callbacks is private.
     """
 
     at_s: float
@@ -83,14 +84,14 @@ class StepProgress(msgspec.Struct, frozen=True, tag="progress"):
 
 
 class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
-    """The function came back.
+    """The function returned or raised.
 
     Attributes:
-        how: "finished" with the value in its file, or what ended it.
+        how: "finished" with the value in its file, or the cause of its end.
         error: Type and message of the exception.
         trace: Its traceback.
         steps: See `StepProgress`.
-        peak_bytes: About the most that the process held; 0: not known.
+        peak_bytes: Approximate peak memory of the process, bytes; 0: unknown.
         vram_bytes: See `StepProgress`.
         private: See `StepProgress`.
         outcome: See `Attempt`; `error` says why.
@@ -107,7 +108,7 @@ class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
 
 
 class FoldQuestion(msgspec.Struct, frozen=True, tag="question"):
-    """The function asks the study, and waits for the answer.
+    """A question of the function to the study; the function waits for the answer.
 
     Attributes:
         question: Packed plain data.
@@ -120,7 +121,7 @@ FoldMessage = FoldReady | FunctionNotFound | StepProgress | FunctionReturned | F
 
 
 class FoldAnswer(msgspec.Struct, frozen=True):
-    """What the study answers to `FoldQuestion`.
+    """Answer of the study to a `FoldQuestion`.
 
     Attributes:
         answer: Packed plain data.
@@ -135,18 +136,17 @@ _ANSWER_DECODER: Final = msgspec.json.Decoder(FoldAnswer)
 _ENCODER: Final = msgspec.json.Encoder()
 _GO: Final = b"go\n"
 _TAKES_WITHIN_S: Final = 5.0
-"""How long a fold that asked may take to read its answer, seconds."""
+"""Maximum time for a fold to read the answer to its question, seconds."""
 
 
 class FoldConnection:
-    """The study's end, of one fold; receiving never waits.
+    """The study's end of the connection to one fold; receiving never waits.
 
     Attributes:
-        is_open: The other end is there.
+        is_open: True while the other end is open.
     """
 
     def __init__(self, end: socket.socket) -> None:
-        """Keep the end of the pair."""
         end.settimeout(0.0)
         self._end = end
         self._partial_line = b""
@@ -154,16 +154,16 @@ class FoldConnection:
         self.is_open = True
 
     def fileno(self) -> int:
-        """To wait for it."""
+        """Descriptor to wait on."""
         return self._end.fileno()
 
     @property
     def awaited_events(self) -> int:
-        """What to wait for, as `selectors` has it."""
+        """Events to wait for, as flags of `selectors`."""
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
 
     def receive(self) -> list[FoldMessage]:
-        """Messages since the last call; other lines (the function's own) are dropped."""
+        """Messages since the last call; other lines (written by the function) are dropped."""
         self._send()
         while True:
             try:
@@ -186,10 +186,10 @@ class FoldConnection:
         return messages
 
     def job(self, job: FoldJob, function: bytes) -> None:
-        """Send its job and the carried function to a process that was just started.
+        """Send job and pickled function to a process that was just started.
 
-        What it does not take at once goes with the calls of `receive`: it is still importing, and
-        other folds are waited for as well.
+        Bytes that the process does not take at once are sent by later calls of `receive`: the
+        process is still importing, and other folds must be served meanwhile.
         """
         self._unsent = [memoryview(_ENCODER.encode(job) + b"\n"), memoryview(function)]
         self._send()
@@ -208,7 +208,7 @@ class FoldConnection:
                 del self._unsent[0]
 
     def go(self) -> bool:
-        """Let it begin; False when it is gone."""
+        """Start the function; False if the process is gone."""
         try:
             self._end.send(_GO)
         except OSError:
@@ -216,7 +216,7 @@ class FoldConnection:
         return True
 
     def answer(self, answer: FoldAnswer) -> bool:
-        """Answer what was asked; False when nobody takes it."""
+        """Answer a question; False if the process does not take the answer."""
         self._end.settimeout(_TAKES_WITHIN_S)
         try:
             self._end.sendall(_ENCODER.encode(answer) + b"\n")
@@ -232,10 +232,10 @@ class FoldConnection:
 
 
 class StudyConnection:
-    """The fold's end; `send` from any thread."""
+    """The fold's end of the connection; `send` may be called from any thread."""
 
     def __init__(self, descriptor: int) -> None:
-        """Take the socket that was inherited, and keep it from what the function starts."""
+        """Open the inherited socket, and hide it from processes that the function starts."""
         self._end = socket.socket(fileno=descriptor)
         self._end.set_inheritable(False)
         self._reader = self._end.makefile("rb")
@@ -243,24 +243,27 @@ class StudyConnection:
         self._ask_lock = threading.Lock()
 
     def job(self) -> FoldJob:
-        """The job. Raises: msgspec.MsgspecError, OSError: the study is gone."""
+        """Read the job. Raises: msgspec.MsgspecError, OSError: the study is gone."""
         return _JOB_DECODER.decode(self._reader.readline())
 
     def function(self, job: FoldJob) -> bytes:
-        """The carried function; read once, behind the job."""
+        """Read the pickled function, once, behind the job."""
         return self._reader.read(job.size)
 
     def wait(self) -> bool:
-        """Wait for the word; False when the study is over."""
+        """Wait for the start; False if the study is over."""
         return self._reader.readline() == _GO
 
     def send(self, message: FoldMessage) -> None:
-        """Send to the study; nothing happens when it is gone."""
+        """Send to the study; does nothing if the study is gone."""
         with suppress(OSError), self._send_lock:
             self._end.sendall(_ENCODER.encode(message) + b"\n")
 
     def ask(self, question: bytes) -> bytes:
-        """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""
+        """Send a question to the study and wait for its answer.
+
+        Raises: ConnectionError: The study is over.
+        """
         with self._ask_lock:
             self.send(FoldQuestion(question))
             line = self._reader.readline()

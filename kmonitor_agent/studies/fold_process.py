@@ -37,24 +37,24 @@ _CUT: Final = b"\n... kmonitor: what was printed before is cut off ...\n"
 
 
 class FoldProcess:
-    """One process; owned by the thread that started it, with which it dies.
+    """The process of a fold; owned by the thread that started it, with which it dies.
 
     Attributes:
-        pid: Its process id.
-        mark: What all processes of it carry in their environment.
+        pid: Process id.
+        mark: Mark of the fold in the environment of all its processes.
     """
 
     def __init__(
         self, job: FoldJob, function: bytes, environ: Mapping[str, str], output: Path
     ) -> None:
-        """Start it; it loads its function and waits for `go`.
+        """Start the process; it loads its function and waits for `go`.
 
         Args:
-            job: What it is to do.
-            output: File that takes what it prints.
+            job: Job for the process.
+            output: File for the text that the process prints.
 
         Raises:
-            OSError: It cannot be started.
+            OSError: The process cannot be started.
         """
         self.mark = uuid4().hex
         self._output = output
@@ -79,20 +79,19 @@ class FoldProcess:
         self._fold_connection.job(job, function)
 
     def receive(self) -> list[FoldMessage]:
-        """Its messages since the last call."""
         return self._fold_connection.receive()
 
     @property
     def connection(self) -> FoldConnection:
-        """To wait for it."""
+        """Connection to wait on."""
         return self._fold_connection
 
     def go(self) -> bool:
-        """Let it begin; False when it is gone."""
+        """Start the function; False if the process is gone."""
         return self._fold_connection.go()
 
     def answer(self, answer: FoldAnswer) -> bool:
-        """Answer what it asked; False when it does not take it."""
+        """Answer the fold's question; False if the process does not take the answer."""
         return self._fold_connection.answer(answer)
 
     def exit_code(self) -> int | None:
@@ -100,17 +99,17 @@ class FoldProcess:
         return self._process.poll()
 
     def processes(self) -> list[int]:
-        """It and all below it."""
+        """Process ids of the process and its descendants."""
         return descendants(self.pid)
 
     def show_stacks(self) -> None:
-        """Have it write its threads' stacks into its output, if it still can."""
+        """Make the process write its threads' stacks to its output, if it still can."""
         if SHOW_STACKS is not None and self.exit_code() is None:
             with suppress(OSError):
                 os.kill(self.pid, SHOW_STACKS)
 
     def end(self) -> None:
-        """End it with all that it started; returns when they are gone."""
+        """End the process and all that it started; returns when they are gone."""
         if self.exit_code() is None or marked_processes(self.mark):
             kill_process_tree(self.pid, self.mark)
         if not has_procfs():
@@ -122,14 +121,14 @@ class FoldProcess:
         self._fold_connection.close()
 
     def tail(self) -> str:
-        """The last that it printed."""
+        """Last part of the printed text."""
         with suppress(OSError), open_private(self._output, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
             return file.read(_TAIL_BYTES).decode("utf-8", "replace")
         return ""
 
     def bound_output(self) -> None:
-        """Keep no more than the last part of a fold that prints without end."""
+        """Cut the output of a fold that prints endlessly to its last part."""
         with suppress(OSError):
             if self._output.lstat().st_size <= _MOST_OUTPUT_BYTES:
                 return
@@ -155,17 +154,16 @@ class MemoryCgroup:
     """The control group of one fold's processes; owned by the thread that runs the study."""
 
     def __init__(self, version: int, folder: Path) -> None:
-        """Keep the folder of a group that exists."""
         self._version = version
         self._folder = folder
 
     @classmethod
     def create(cls, bound_bytes: int, name: str) -> "MemoryCgroup | None":
-        """A group with this bound; None where none can be made, as is usual for plain users.
+        """Create a group with this bound; None if not allowed, as is usual for plain users.
 
         Args:
-            bound_bytes: Most memory that its processes together may have.
-            name: Unlike any other.
+            bound_bytes: Maximum memory of its processes together, bytes.
+            name: Unique name.
         """
         for version, above in group_folders():
             folder = above / f"{_PREFIX}{name}"
@@ -185,7 +183,10 @@ class MemoryCgroup:
         return None
 
     def join(self, pid: int) -> bool:
-        """Have a process and what it starts later in it; False when that is not allowed."""
+        """Move a process, with those it starts later, into the group.
+
+        False if that is not allowed.
+        """
         try:
             (self._folder / "cgroup.procs").write_text(str(pid))
         except OSError:
@@ -193,7 +194,7 @@ class MemoryCgroup:
         return True
 
     def kills(self) -> int:
-        """How often the kernel killed in it for want of memory."""
+        """Number of processes of the group that the kernel killed for lack of memory."""
         with suppress(OSError, ValueError):
             for line in (self._folder / _KILLS[self._version]).read_text().splitlines():
                 name, _, count = line.partition(" ")
@@ -203,17 +204,20 @@ class MemoryCgroup:
 
     @property
     def peak_name(self) -> str:
-        """The kernel's file with `peak_bytes`."""
+        """Name of the kernel's file with the peak."""
         return _PEAK[self._version]
 
     def peak_bytes(self) -> int:
-        """Most that it held, pages of files read included; 0 where the kernel does not say."""
+        """Peak memory of the group, bytes, file-backed pages included.
+
+        0 if the kernel does not report it.
+        """
         with suppress(OSError, ValueError):
             return int((self._folder / self.peak_name).read_text())
         return 0
 
     def remove(self) -> bool:
-        """Take it away; False while somebody is still in it."""
+        """Remove the group; False while a process is in it."""
         try:
             self._folder.rmdir()
         except FileNotFoundError:
@@ -223,7 +227,7 @@ class MemoryCgroup:
         return True
 
     def remove_soon(self) -> None:
-        """Take it away; waits for those who tidy up, for two seconds at most."""
+        """Remove the group; waits at most two seconds for processes that are ending."""
         end_s = time.monotonic() + _EMPTY_WITHIN_S
         while not self.remove() and time.monotonic() < end_s:
             time.sleep(0.02)

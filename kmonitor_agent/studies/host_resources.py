@@ -1,4 +1,4 @@
-"""What this host has for folds: memory and devices."""
+"""Resources of this host for folds: memory and devices."""
 
 import os
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ GPU_VARIABLE: Final = "CUDA_VISIBLE_DEVICES"
 
 
 def parse_memory_bound(memory: str | float | None) -> int | None:
-    """What one fold may take, bytes; None: only what the host must keep bounds it.
+    """Maximum memory of one fold, bytes; None: bounded only by the reserve of the host.
 
     Args:
-        memory: "4 GiB", "40%" of this host's or the container's memory, or bytes.
+        memory: "4 GiB", "40%" of this host's or the container's memory, or a number of bytes.
 
     Raises:
-        ValueError: It makes no sense.
-        TypeError: It is neither text nor a number.
+        ValueError: The value is not valid.
+        TypeError: The value is neither a string nor a number.
     """
     if memory is None:
         return None
@@ -36,22 +36,22 @@ def parse_memory_bound(memory: str | float | None) -> int | None:
 
 
 def total_memory_bytes() -> float:
-    """All memory: the host's, or the smaller limit of this control group."""
+    """Total memory, bytes: the host's, or the limit of this control group if that is smaller."""
     host = float(psutil.virtual_memory().total)
     group = cgroup_limit().value
     return host if group is None else min(host, group)
 
 
 def available_memory_bytes() -> float:
-    """What the host could still give."""
+    """Memory that the host still has available, bytes."""
     return float(psutil.virtual_memory().available)
 
 
 def visible_gpus(environ: Mapping[str, str] | None = None) -> list[str]:
-    """The NVIDIA GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
+    """NVIDIA GPUs that this process may use, as in CUDA_VISIBLE_DEVICES.
 
     Args:
-        environ: None: the process's own.
+        environ: The environment; None: the process's own.
     """
     visible = (os.environ if environ is None else environ).get(GPU_VARIABLE)
     if visible is not None:

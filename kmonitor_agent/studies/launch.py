@@ -35,19 +35,19 @@ from kmonitor_agent.wire.local.supervision import (
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """What a study is to do.
+    """Options of a study.
 
     Attributes:
         carried: The function.
-        retries: How often a fold that was killed is tried again.
-        at_once: How many run at the same time.
-        time: How long each attempt may take.
-        memory_bytes: What each may take; None: only the host bounds it.
-        devices: GPUs; empty without.
-        judges_silence: Whether each attempt is judged for a hang where it runs.
-        answers: What a fold asks, by its index and the question; None: nothing is answered.
-        noun: What a fold is for people.
-        called: What is run, for people; empty: the function.
+        retries: Number of retries of a killed fold.
+        at_once: Number of parallel folds.
+        time: Maximum time of each attempt.
+        memory_bytes: Maximum memory of each fold, bytes; None: bounded by the host only.
+        devices: Names of GPUs; empty if there are none.
+        judges_silence: True if hangs are detected where an attempt runs.
+        answers: Returns the answer to a fold's index and question; None: questions are refused.
+        noun: Word for a fold in texts: "fold" or "trial".
+        called: Text for the function, for people; empty: its own.
     """
 
     carried: CarriedFunction
@@ -63,17 +63,17 @@ class StudyOptions:
 
     @property
     def function(self) -> str:
-        """What is run, for people: "train.py: train_fold"."""
+        """Text for the function, for people: "train.py: train_fold"."""
         return self.called or self.carried.text
 
     @property
     def script(self) -> str:
-        """Path or name of what the user's function is from."""
+        """Path or name of the script or module of the user's function."""
         return self.carried.module or script_path(os.environ)
 
 
 class AttemptLauncher:
-    """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
+    """Starts attempts and cleans up after them; owned by the thread that runs the study."""
 
     def __init__(
         self,
@@ -86,13 +86,13 @@ class AttemptLauncher:
         """Start the watchdog.
 
         Args:
-            options: What is to be done.
-            paths: Takes what comes of it.
-            folders: Where spools lie.
-            tried: How many attempts each fold had.
+            options: Options of the study.
+            paths: Files of the study.
+            folders: Folders of spools.
+            tried: Number of attempts of each fold so far.
 
         Raises:
-            OSError: It cannot be started.
+            OSError: The watchdog cannot be started.
         """
         self._study_options = options
         self._facts = facts
@@ -102,11 +102,10 @@ class AttemptLauncher:
         self._watchdog = Watchdog()
 
     def close(self) -> None:
-        """The study is over."""
         self._watchdog.close()
 
     def start(self, fold: int, device: str, times: LearnedTimes) -> LocalAttempt:
-        """Start a fold's next attempt; it waits for `begin`.
+        """Start a fold's next attempt, which waits for `begin`.
 
         Raises:
             OSError: No process can be started.
@@ -150,7 +149,7 @@ class AttemptLauncher:
         )
 
     def finish(self, local_attempt: LocalAttempt) -> Attempt | None:
-        """An attempt's process is gone: how it ended; None when it left to be started again."""
+        """Record of an attempt whose process is gone; None if the process left to be restarted."""
         supervision = self._saved_supervision(local_attempt.fold)
         attempt = msgspec.structs.replace(
             local_attempt.finish(time.monotonic()), noun=self._study_options.noun
@@ -162,7 +161,7 @@ class AttemptLauncher:
         return attempt
 
     def settle(self, local_attempt: LocalAttempt, attempt: Attempt, *, again: bool) -> None:
-        """Record for those who watch the fold's runs how it ended; remove what is not needed."""
+        """Record the end of an attempt in the fold's runs, and remove files no longer needed."""
         runs = self.runs(local_attempt.fold).values()
         record_attempt_deaths(
             self._folders, runs, attempt, local_attempt.death(attempt), again=again
@@ -170,18 +169,18 @@ class AttemptLauncher:
         self.forget(attempt)
 
     def runs(self, fold: int) -> dict[str, str]:
-        """Run name to run id of a fold's attempts so far."""
+        """Run names to run ids of a fold's attempts so far."""
         supervision = self._saved_supervision(fold)
         return {} if supervision is None else supervision.runs()
 
     def forget(self, attempt: Attempt) -> None:
-        """Remove what no attempt will go on from."""
+        """Remove saved state that no attempt will continue from."""
         if attempt.cause in {"finished", "error"}:
             # After an error the script is changed: nothing of before may be taken up.
             shutil.rmtree(self._study_paths.resume_folder(attempt.fold), ignore_errors=True)
 
     def drop(self, attempt: LocalAttempt) -> None:
-        """End a process that never began."""
+        """End a process whose function was never started."""
         attempt.process.end()
         self._watchdog.ended(attempt.process.pid, attempt.process.mark)
 
@@ -232,12 +231,12 @@ class AttemptLauncher:
 def record_attempt_deaths(
     folders: Folders, runs: Iterable[str], attempt: Attempt, death: ProcessDeath, *, again: bool
 ) -> None:
-    """Record for those who watch a fold's runs how an attempt ended, unless it finished.
+    """Record the end of an attempt in the fold's runs, unless it finished.
 
     Args:
-        folders: Where their spools lie.
-        death: The same, of its process.
-        again: Whether the fold is tried again, by this process.
+        folders: Folders of their spools.
+        death: End of the attempt's process.
+        again: True if this process retries the fold.
     """
     if attempt.cause == "finished":
         return

@@ -1,4 +1,4 @@
-"""One attempt of a fold on this machine: followed and bounded while it runs, judged at its end."""
+"""One attempt of a fold on this machine: monitored and bounded, then judged at its end."""
 
 import signal
 import time
@@ -38,7 +38,7 @@ from kmonitor_agent.wire.messages.study_events import FoldCause
 from kmonitor_agent.wire.text import binary_size
 
 _LEAVES_WITHIN_S: Final = 15.0
-"""How long a process may take to leave once its function returned, seconds; its value is there."""
+"""Maximum time for a process to exit once its function returned, seconds; its value is stored."""
 
 _STAYED: Final = (
     f"it returned, but its process did not exit within {_LEAVES_WITHIN_S:.0f} s (a non-daemon"
@@ -47,21 +47,23 @@ _STAYED: Final = (
 
 _STACKS_WITHIN_S: Final = 0.2
 _CLOSE: Final = 0.7
-"""From this part of its bound on, memory is measured five times as often."""
+"""Part of its memory bound from which memory is measured five times as often."""
 
 _NATIVE_NO_MEMORY: Final = ("bad_alloc", "Cannot allocate memory", "MemoryError", "out of memory")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptBounds:
-    """What an attempt may take.
+    """Bounds of an attempt.
 
     Attributes:
-        memory_bytes: Of all its processes together; None: only the host bounds it.
-        time: How long.
-        others: Gaps of the folds that finished.
-        finished_s: Seconds of those.
-        judges_silence: Whether a hang is judged here, and not by who knows the other folds.
+        memory_bytes: Maximum memory of all its processes together, bytes; None: bounded by the
+            host only.
+        time: Maximum time.
+        others: Gaps between steps of the folds that finished.
+        finished_s: Durations of the folds that finished, seconds.
+        judges_silence: True if hangs are detected here, and not by the study that knows the other
+            folds.
     """
 
     memory_bytes: int | None
@@ -73,7 +75,7 @@ class AttemptBounds:
 
 @dataclass(slots=True)
 class _Seen:
-    """What was seen of an attempt so far."""
+    """Observations of an attempt so far."""
 
     ready: bool = False
     refused: str = ""
@@ -92,12 +94,12 @@ class LocalAttempt:
     """An attempt; owned by the thread that runs the study.
 
     Attributes:
-        fold: Index.
-        attempt: From 1.
+        fold: Number of the fold, from 0.
+        attempt: Number of the attempt, from 1.
         process: Its process.
-        device: GPU that it is pinned to; empty without.
-        resumed: It goes on where the attempt before was killed.
-        began_s: When it was let begin, `time.monotonic`; 0 while it is only warm.
+        device: GPU that it is pinned to; empty if none.
+        resumed: True if it continues where the attempt before was killed.
+        began_s: Time of its start, `time.monotonic`; 0 while the process only waits warm.
     """
 
     def __init__(  # noqa: PLR0913 - facts of one attempt
@@ -112,7 +114,7 @@ class LocalAttempt:
         resumed: bool = False,
         answers: Callable[[int, Any], Any] | None = None,
     ) -> None:
-        """Follow a process that was just started."""
+        """Monitor a process that was just started."""
         self.fold = fold
         self.attempt = attempt
         self.process = process
@@ -130,42 +132,42 @@ class LocalAttempt:
 
     @property
     def refused(self) -> str:
-        """Why the function is not found; empty when it is, or is still looked for."""
+        """Reason why the function cannot be loaded; empty if it was, or is still being loaded."""
         return self._seen.refused
 
     @property
     def is_ready(self) -> bool:
-        """Whether its function was found."""
+        """True if its function was loaded."""
         return self._seen.ready
 
     @property
     def held_bytes(self) -> int:
-        """By all its processes, when last measured."""
+        """Memory of all its processes at the last measurement, bytes."""
         return self._seen.current_bytes
 
     @property
     def share(self) -> float | None:
-        """Part of its work that is done; None: not known."""
+        """Part of its work that is done, 0..1; None: unknown."""
         return None if self._seen.step is None else self._seen.step.share
 
     @property
     def peak_bytes(self) -> int:
-        """The highest of that so far."""
+        """Peak of `held_bytes` so far, bytes."""
         return self._seen.peak_bytes
 
     @property
     def steps(self) -> int:
-        """So far, over all fits."""
+        """Number of steps so far, over all fits."""
         return 0 if self._seen.step is None else self._seen.step.steps
 
     @property
     def silence(self) -> SilenceTracker:
-        """Its steps and its gaps."""
+        """Tracker of its steps and gaps."""
         return self._silence_tracker
 
     @property
     def is_close(self) -> bool:
-        """Whether it is near its memory's bound."""
+        """True if its memory is near its bound."""
         bound = self._bounds.memory_bytes
         return bound is not None and self._seen.current_bytes > _CLOSE * bound
 
@@ -175,15 +177,15 @@ class LocalAttempt:
 
     @property
     def gaps(self) -> StepGaps:
-        """Its own gaps between steps."""
+        """Gaps between its steps."""
         return self._silence_tracker.own
 
     def begin(self, now_s: float, on_start: Callable[[], None] | None = None) -> None:
-        """From now on it counts; it goes as soon as its function is found.
+        """Begin to count its time; the function starts as soon as it is loaded.
 
         Args:
             now_s: `time.monotonic` now.
-            on_start: Called just before; None: nothing is.
+            on_start: Called just before the function starts; None: no call.
         """
         self.began_s = now_s
         self._started_wall_s = time.time()
@@ -198,18 +200,18 @@ class LocalAttempt:
         self.process.go()
 
     def elapsed_s(self, now_s: float) -> float:
-        """Since it began."""
+        """Time since it began, seconds."""
         return now_s - self.began_s if self.began_s else 0.0
 
     def limit_s(self, now_s: float) -> float | None:
-        """How long it may take, seconds; None: not known yet."""
+        """Maximum time that it may take, seconds; None: not known yet."""
         bounds = self._bounds
         return bounds.time.limit_s(
             self.elapsed_s(now_s), self.share, bounds.finished_s, self.attempt
         )
 
     def poll(self, now_s: float) -> bool:
-        """Hear and measure; True when its process is gone."""
+        """Read messages and measure; True if its process is gone."""
         is_gone = self.process.exit_code() is not None
         for message in self.process.receive():
             self._handle_message(message, now_s)
@@ -239,7 +241,7 @@ class LocalAttempt:
                 self._silence_tracker.over(now_s)
 
     def _answered(self, question: bytes) -> bytes:
-        """On the thread that runs the study, whose bounds wait meanwhile."""
+        """Answer a question, on the study's thread, which checks no bounds meanwhile."""
         if self._answers is None:
             return pack_value(("LookupError", "run_folds is not responding to its folds"))
         try:
@@ -258,7 +260,7 @@ class LocalAttempt:
         self.process.end()
 
     def finish(self, now_s: float) -> Attempt:
-        """How it ended, once it is gone; ends what it left behind."""
+        """Record of a process that is gone; ends processes that it left behind."""
         death = self._death()
         cause, why = self._cause(death)
         kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
@@ -298,7 +300,10 @@ class LocalAttempt:
         )
 
     def _peak_text(self, cgroup: MemoryCgroup) -> str:
-        """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
+        """Take the group's peak.
+
+        Return a note: the kernel kills faster than memory is measured.
+        """
         held = cgroup.peak_bytes()
         if held <= self._seen.peak_bytes:
             return ""
@@ -306,7 +311,7 @@ class LocalAttempt:
         return f" (RAM peak by {cgroup.peak_name})"
 
     def death(self, attempt: Attempt) -> ProcessDeath:
-        """The end of its process, for those who watch its run."""
+        """End of its process, for its runs."""
         is_of_study = attempt.cause in {"out_of_memory", "timeout", "hang"}
         return killed_death(attempt) if is_of_study and self._seen.killed_for else self._death()
 
@@ -403,7 +408,7 @@ class LocalAttempt:
 
 
 def killed_death(attempt: Attempt) -> ProcessDeath:
-    """The death of a process that was killed for its attempt's cause."""
+    """End of a process that was killed for its attempt's cause."""
     text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
     is_memory = attempt.cause == "out_of_memory"
     return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)

@@ -1,7 +1,7 @@
-"""The processes that a fold started: found and ended, if need be by the watchdog.
+"""Processes that a fold started: finding and ending them, if necessary by the watchdog.
 
-The watchdog is a process that outlives the study's by a moment and ends the folds that it left.
-Standard library only, since the watchdog loads this module alone.
+The watchdog is a process that outlives the study's process by a moment and ends the folds that it
+left. Standard library only, since the watchdog loads this module alone.
 """
 
 import os
@@ -15,24 +15,24 @@ from pathlib import Path
 from typing import Final
 
 MARK: Final = "KMONITOR_FOLD_MARK"
-"""Environment variable that every process of a fold inherits: by it those are found whose parents
-are gone."""
+"""Environment variable that every process of a fold inherits, to find those whose parents are
+gone."""
 
 _PROC: Final = Path("/proc")
 _TRACKER: Final = b"multiprocessing.resource_tracker"
 """Python's own process that removes leftover shared memory once its users are gone."""
 
 _ROUNDS: Final = 5
-"""What forks while it is being ended is met in the next round."""
+"""Number of rounds: a process that forks while it is being ended is ended in the next round."""
 
 
 def has_procfs() -> bool:
-    """Whether this system lists its processes (procfs)."""
+    """True if this system lists its processes in procfs."""
     return _PROC.is_dir()
 
 
 def descendants(pid: int) -> list[int]:
-    """A process and all below it by procfs; the process alone without procfs."""
+    """A process and its descendants from procfs; the process alone without procfs."""
     pids = [pid]
     pending = [pid]
     while pending:
@@ -44,10 +44,10 @@ def descendants(pid: int) -> list[int]:
 
 
 def marked_processes(mark: str) -> list[int]:
-    """Every process of this user that inherited a mark, those included whose parents are gone.
+    """All processes of this user that inherited a mark, even if their parents are gone.
 
     Args:
-        mark: Value of the variable, unlike any other.
+        mark: Unique value of the variable.
     """
     wanted = f"{MARK}={mark}".encode()
     pids: list[int] = []
@@ -62,13 +62,13 @@ def marked_processes(mark: str) -> list[int]:
 
 
 def kill_process_tree(pid: int, mark: str) -> None:
-    """End a fold with everything that it started, at once; harmless when it is gone.
+    """Kill a fold with everything that it started; harmless if it is gone.
 
     Python's resource tracker is left alone: it ends by itself when all others are gone, and
-    removes what they left in shared memory.
+    removes their leftover shared memory.
 
     Args:
-        pid: The fold's process.
+        pid: Process id of the fold's process.
         mark: See `MARK`.
     """
     # Stopped first, so that it starts no other one after the search.
@@ -88,7 +88,7 @@ _STILL: Final = frozenset({b"T", b"t", b"Z", b"X", b""})
 
 @contextmanager
 def paused_process(pid: int) -> Generator[None]:
-    """A process is stopped meanwhile; without procfs nothing confirms that it is."""
+    """Stop a process for the block; without procfs it is unconfirmed that it stopped."""
     _send([pid], signal.SIGSTOP)
     end_s = time.monotonic() + _STOPS_WITHIN_S
     while _state(pid) not in _STILL and time.monotonic() < end_s:
@@ -100,7 +100,7 @@ def paused_process(pid: int) -> Generator[None]:
 
 
 def _state(pid: int) -> bytes:
-    """By procfs; empty without it."""
+    """State of a process from procfs; empty without procfs."""
     with suppress(OSError, IndexError):
         return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
     return b""
@@ -148,7 +148,7 @@ class Watchdog:
     """A process that ends the folds of a study that died; owned by the thread that runs it."""
 
     def __init__(self) -> None:
-        """Start it. Raises: OSError."""
+        """Start the watchdog. Raises: OSError."""
         root = str(_root())
         # -I -S: nothing of the user's is imported, and it is up in 20 ms with 10 MB.
         self._process = subprocess.Popen(  # noqa: S603 - our own Python and our own text
@@ -161,15 +161,15 @@ class Watchdog:
         )
 
     def process_started(self, pid: int, mark: str) -> None:
-        """A fold's process was started."""
+        """Report that a fold's process was started."""
         self._send(f"+ {pid} {mark}\n")
 
     def ended(self, pid: int, mark: str) -> None:
-        """It is gone, and so is all that it started."""
+        """Report that a fold's process is gone, with all that it started."""
         self._send(f"- {pid} {mark}\n")
 
     def close(self) -> None:
-        """The study is over: nothing is left to end."""
+        """End the watchdog: the study is over, and no process is left."""
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
@@ -187,9 +187,9 @@ class Watchdog:
 
 
 def watch() -> None:
-    """The watchdog's main: runs until the pipe ends.
+    """Main function of the watchdog: runs until the pipe ends.
 
-    It leaves the process that started it, since a worker of Ray's, as it ends, kills its children.
+    It detaches from the process that started it, since a Ray worker kills its children as it ends.
     """
     if hasattr(os, "fork") and os.fork():
         os._exit(0)
@@ -205,5 +205,5 @@ def watch() -> None:
 
 
 def _root() -> str:
-    """The folder that `kmonitor_agent` is imported from."""
+    """Folder from which `kmonitor_agent` is imported."""
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120

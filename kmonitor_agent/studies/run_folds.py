@@ -77,11 +77,10 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     Args:
         train_fold: Any function; receives a `Fold`, returns plain data: None, numbers, strings,
             bytes, lists, dicts, arrays. A `functools.partial` adds further arguments.
-        folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
-            function reads as `fold.train` and `fold.test`.
+        folds: Number of folds, or a splitter's pairs of indices, for `fold.train`, `fold.test`.
         timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
-        memory: Maximum memory of a fold and all its processes: "4 GiB", "40%", or bytes. None: as
-            much as the host can spare.
+        memory: Maximum memory of a fold and all its processes: "4 GiB", "40%", or a number of
+            bytes. None: as much as the host can spare.
         retries: How often a killed fold is retried. It continues exactly where it was if its fits
             have a MonitorCallback, otherwise it starts again.
         at_once: Number of parallel folds. None: one per GPU, or one; with Ray as many as fit.
@@ -90,11 +89,13 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         on: "local", or "ray" for a Ray cluster: that of `ray.init`, or of RAY_ADDRESS, else a Ray
             on this machine. Each attempt gets a CPU, a GPU if there are any, and `memory`.
 
+    Returns:
+        The `results`, one per fold, and all `attempts`, also if folds failed.
+
     Raises:
-        TypeError: An argument has the wrong type; the message says what to write.
-        ValueError: An argument is not valid; likewise.
+        TypeError, ValueError: An argument is not valid. The message says what to write.
         FoldsRefused: The function cannot be pickled, Ray was not found, or the folder is in use.
-        KeyboardInterrupt: Ctrl+C: all processes have ended; `study` continues with the rest.
+        KeyboardInterrupt: Ctrl+C. All processes have ended; the same call with `study=` resumes.
     """
     _check_runner(on)
     RUN_FOLDS.check(train_fold)
@@ -116,8 +117,8 @@ class FoldResult:
         value: The returned value; None if it did not return.
         cause: End of its last attempt: "finished", "error", "out_of_memory", "timeout", "hang" or
             "killed".
-        signal: Name of the signal that killed it, or empty.
-        why: Reason why it did not finish, as text.
+        signal: Name of the signal that killed its last attempt ("SIGSEGV"); empty if none did.
+        why: Reason why it did not finish, as text; empty if it finished.
         attempts: All attempts, oldest first.
         output: File with the last part of its output.
         directory: Folder of the fold.
@@ -196,16 +197,16 @@ def study_options(
     usage: Usage = RUN_FOLDS,
     answers: Callable[[int, Any], Any] | None = None,
 ) -> StudyOptions:
-    """The options by the user's arguments, checked; the function is not carried yet.
+    """Options from the user's arguments, checked; the function is not pickled yet.
 
     Args:
         timeout_s: As for `run_folds`.
-        usage: How the user handed the function over.
+        usage: Call through which the user passed the function, for messages.
         answers: See `StudyOptions`.
 
     Raises:
-        TypeError: An argument is of the wrong type.
-        ValueError: An argument makes no sense.
+        TypeError: An argument has the wrong type.
+        ValueError: An argument is not valid.
     """
     limit = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(visible_gpus())
@@ -310,11 +311,11 @@ def _run_in(
 
 
 def study_path(study: object, folders: Folders) -> Path:
-    """Folder of a study, as the user named it; a new one of this user's alone for None.
+    """Folder of a study, as the user named it; for None a new one that only this user can read.
 
     Raises:
-        TypeError: It is no path.
-        FoldsRefused: None can be made.
+        TypeError: `study` is not a path.
+        FoldsRefused: No new folder can be created.
     """
     if study is None:
         try:
@@ -387,12 +388,12 @@ def study_result(folder: StudyFolder, folds: int) -> Study:
 
 
 def last_fold_result(folder: StudyFolder, index: int) -> FoldResult:
-    """The result of one fold after its last attempt.
+    """Result of one fold after its last attempt.
 
     Raises:
-        LookupError: It was never run to an end.
-        OSError: What it returned cannot be read.
-        ValueError: Likewise.
+        LookupError: No attempt of the fold has ended, except by an interrupt.
+        OSError: Its returned value cannot be read.
+        ValueError: Its returned value is damaged.
     """
     attempts = [
         each for each in folder.attempts if each.fold == index and each.cause != "interrupted"

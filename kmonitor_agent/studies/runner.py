@@ -1,7 +1,7 @@
-"""Runs a study on this machine: several folds at once, the next one's process already warm.
+"""Runs a study on this machine: several folds at once, with the next one's process already warm.
 
-Folds that are killed are tried again, and the largest is ended before the host runs out of memory.
-`FoldQueue`, which counts tries and collects what finished folds teach, serves the Ray runner too.
+Killed folds are retried, and the largest is ended before the host runs out of memory. `FoldQueue`,
+which counts attempts and learns from finished folds, serves the Ray runner too.
 """
 
 import functools
@@ -26,7 +26,10 @@ from kmonitor_agent.wire.text import binary_size
 _POLL_S: Final = 0.1
 _CLOSE_POLL_S: Final = 0.02
 _FOUND_WITHIN_S: Final = 60.0
-"""What takes longer to be imported shows in the first fold whether the function is found."""
+"""Maximum wait for the function to be loaded ahead, seconds.
+
+After that the first fold shows if it can be loaded.
+"""
 
 _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
@@ -34,11 +37,11 @@ _WARM_NEEDS: Final = 0.25
 
 @dataclass(slots=True)
 class SharedAttempts:
-    """What the runners of one study share, each of a thread of its own.
+    """State shared by the runners of one study, each on a thread of its own.
 
     Attributes:
-        running: The folds of all of them.
-        starting: Held while one of them chooses a device and starts a fold there.
+        running: Running folds of all runners.
+        starting: Held while a runner chooses a device and starts a fold there.
     """
 
     running: list[LocalAttempt] = field(default_factory=list[LocalAttempt])
@@ -46,7 +49,10 @@ class SharedAttempts:
 
 
 class LocalRunner:
-    """Owned by the thread that calls `run_folds`; its processes die with that thread."""
+    """Runs folds on this machine.
+
+    Owned by the thread that calls `run_folds`, with which its processes die.
+    """
 
     def __init__(
         self,
@@ -55,12 +61,12 @@ class LocalRunner:
         fold_queue: "FoldQueue",
         attempts: SharedAttempts | None = None,
     ) -> None:
-        """Keep the parts.
+        """Prepare; nothing runs yet.
 
         Args:
-            options: What is to be done.
-            fold_queue: What was done, and which folds wait.
-            attempts: What the runners of one study share; None: it is alone.
+            options: Options of the study.
+            fold_queue: Queue of waiting and finished folds.
+            attempts: State shared by the runners of one study; None: there is only this one.
         """
         attempts = attempts or SharedAttempts()
         self._study_options = options
@@ -75,15 +81,15 @@ class LocalRunner:
         self._total_bytes = total_memory_bytes()
 
     def run(self, ahead: int | None = None) -> None:
-        """Run the folds that wait, each to its end.
+        """Run the waiting folds, each to its end.
 
         Args:
-            ahead: A fold that will be run next time, whose process may wait warm until then;
-                None: none does.
+            ahead: Fold that will be run next time, whose process may wait warm until then; None:
+                there is none.
 
         Raises:
-            FoldsRefused: The function is not found; no fold was begun.
-            KeyboardInterrupt: Ctrl+C; everything is ended and noted.
+            FoldsRefused: The function cannot be loaded; no fold was started.
+            KeyboardInterrupt: Ctrl+C; all processes are ended and recorded.
         """
         queue = self._fold_queue
         self._ahead = ahead
@@ -102,11 +108,11 @@ class LocalRunner:
             self.close()
 
     def find(self, fold: int) -> None:
-        """Have a process look for the function; it waits warm, for the fold that is run first.
+        """Have a process load the function; it waits warm for the fold that is run first.
 
         Raises:
-            FoldsRefused: It is not found.
-            KeyboardInterrupt: Ctrl+C; nothing is left.
+            FoldsRefused: The function cannot be loaded.
+            KeyboardInterrupt: Ctrl+C; no process is left.
             OSError: No process can be started.
         """
         self._warm = warm = self._attempt_launcher.start(
@@ -128,20 +134,20 @@ class LocalRunner:
             raise FoldsRefused(warm.refused)
 
     def run_one(self, fold: int, done: int, ahead: int | None = None) -> None:
-        """Run one fold more, to its end.
+        """Run one more fold, to its end.
 
         Args:
-            done: How many are over already.
+            done: Number of folds that are over already.
             ahead: See `run`.
 
         Raises:
-            FoldsRefused: See `run`; so does KeyboardInterrupt.
+            FoldsRefused: See `run`, also for KeyboardInterrupt.
         """
         self._fold_queue.begin([fold], done)
         self.run(ahead)
 
     def close(self) -> None:
-        """Nothing is run any more: end the process that waits warm."""
+        """End the process that waits warm; no more folds are run."""
         self._drop_warm()
 
     def _fill(self) -> None:
@@ -267,7 +273,7 @@ class LocalRunner:
 
 
 def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
-    """Wait until one of them has sent something, or it is time to measure them."""
+    """Wait until one of them has sent a message, or measurements are due."""
     poll_s = _CLOSE_POLL_S if any(each.is_close for each in running) else _POLL_S
     with selectors.DefaultSelector() as selector:
         for each in running:
@@ -283,26 +289,26 @@ def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
 
 
 class FoldQueue:
-    """Folds that wait, and the account of those that ended; owned by the study's thread.
+    """Waiting folds, and records of ended ones; owned by the study's thread.
 
     Attributes:
         folder: Stores the attempts.
-        listener: Hears how it goes.
-        waiting: Folds that wait.
-        done: How many are over.
-        learned_times: What those that finished taught.
+        listener: Receives progress and ended attempts.
+        waiting: Waiting folds.
+        done: Number of folds that are over.
+        learned_times: Times learned from the folds that finished.
     """
 
     def __init__(
         self, retries: int, folder: StudyFolder, listener: StudyListener, *, learns: bool = True
     ) -> None:
-        """Begin.
+        """Start with the attempts in the folder.
 
         Args:
-            retries: How often a fold that was killed is tried again.
-            folder: Stores the attempts; what it knows is learned from.
-            listener: Hears how it goes.
-            learns: Folds are alike: those that finished say how long others may take.
+            retries: Number of retries of a killed fold.
+            folder: Stores the attempts; those of earlier starts are learned from.
+            listener: Receives progress and ended attempts.
+            learns: True if folds are alike, so that finished ones bound the time of others.
         """
         self.waiting: deque[int] = deque()
         self.done = 0
@@ -318,21 +324,21 @@ class FoldQueue:
         self._tried: dict[int, int] = {}
 
     def begin(self, folds: Iterable[int], done: int) -> None:
-        """These folds are to be run; so many are over already."""
+        """Set the folds to run, and the number of those that are over already."""
         self._tried.clear()
         self.waiting.extend(folds)
         self.done = done
 
     def has_started(self, running: Iterable[RunningAttempt]) -> bool:
-        """Whether any fold's function was found since this start."""
+        """True if any fold's function was loaded since this start."""
         return self._has_noted or any(each.is_ready for each in running)
 
     def has_tries_left(self, fold: int) -> bool:
-        """Whether the fold is tried again if what runs of it is killed."""
+        """True if the fold is retried when its running attempt is killed."""
         return self._tried.get(fold, 0) < self._retries
 
     def is_tried_again(self, attempt: Attempt) -> bool:
-        """Whether this attempt, which ended, is followed by another; asked once."""
+        """True if another attempt follows this ended one; call it once."""
         if attempt.cause not in TRIED_AGAIN:
             return False
         is_left = self.has_tries_left(attempt.fold)
@@ -340,7 +346,7 @@ class FoldQueue:
         return is_left
 
     def learn(self, attempt: Attempt, gaps: StepGaps) -> None:
-        """A fold finished; its gaps between steps were healthy."""
+        """Learn from a fold that finished: its gaps between steps were healthy."""
         if not self._learns:
             return
         self.learned_times.finished_s.append(attempt.seconds)

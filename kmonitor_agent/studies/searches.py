@@ -1,4 +1,4 @@
-"""A study whose folds come one by one: the trials of a search, each in a process of its own."""
+"""Studies whose folds come one by one: trials of a search, each in a process of its own."""
 
 import sys
 import threading
@@ -25,14 +25,14 @@ from kmonitor_agent.wire.local.folders import Folders, find_folders
 
 _TRIALS: Final = Usage(noun="trial")
 _FACTS: Final = "trials"
-"""In the place of the function: a search may go on with another one."""
+"""Entry in place of the function: a search may continue with another function."""
 
 
 class TrialRunner:
     """Runs the trials of a search; from one thread, or several at the same time.
 
-    A trial's parameters are not known before its time, so that it asks for them itself
-    (`Fold.ask`) and is answered by whoever runs it.
+    A trial's parameters are not known in advance, so the trial requests them itself (`Fold.ask`),
+    and the caller of `run` answers.
     """
 
     def __init__(  # noqa: PLR0913 - the user's arguments
@@ -47,20 +47,20 @@ class TrialRunner:
         called: str = "",
         quiet: bool = False,
     ) -> None:
-        """Begin, or go on with the study in that folder.
+        """Begin a study, or continue the one in that folder.
 
         Args:
-            function: Of each trial, as for `run_folds`.
-            study: Folder; None: a new one below kmonitor's state folder.
+            function: Function of each trial, as for `run_folds`.
+            study: Folder of the study; None: a new one below kmonitor's state folder.
             memory: As for `run_folds`.
-            usage: How the user handed the function over.
-            called: What is searched, for people; empty: the function.
-            quiet: Nothing goes to the terminal or the hub.
+            usage: Call through which the user passed the function, for messages.
+            called: Text for the search, for people; empty: the function.
+            quiet: True to report nothing to the terminal and the hub.
 
         Raises:
-            TypeError: An argument is of the wrong type.
-            ValueError: An argument makes no sense.
-            FoldsRefused: The function cannot be carried, or the folder is in use.
+            TypeError: An argument has the wrong type.
+            ValueError: An argument is not valid.
+            FoldsRefused: The function cannot be pickled, or the folder is in use.
             OSError: No process can be started.
         """
         usage.check(function)
@@ -83,16 +83,16 @@ class TrialRunner:
 
     @property
     def directory(self) -> Path:
-        """Where the study is kept."""
+        """Folder of the study."""
         return self._folder.path
 
     @property
     def attempts(self) -> Attempts:
-        """Every attempt of every trial so far."""
+        """All attempts of all trials so far."""
         return Attempts(each for each in self._folder.attempts if each.cause != "interrupted")
 
     def finished(self, index: int) -> FoldResult | None:
-        """What came of a trial before; None unless it finished and that can be read."""
+        """Earlier result of a trial; None unless it finished and the result can be read."""
         try:
             result = last_fold_result(self._folder, index)
         except (LookupError, OSError, ValueError):
@@ -100,10 +100,10 @@ class TrialRunner:
         return result if result.ok else None
 
     def find(self, index: int) -> None:
-        """See that a process loads the function; it waits for this trial, the first to be run.
+        """Check that a process loads the function; it waits for this trial, the first to be run.
 
         Raises:
-            FoldsRefused: It does not.
+            FoldsRefused: The function cannot be loaded.
             KeyboardInterrupt: Ctrl+C.
             OSError: No process can be started.
         """
@@ -121,16 +121,16 @@ class TrialRunner:
         """Run a trial to its end.
 
         Args:
-            index: From 0; not one that runs at the moment.
-            answers: Answers what it asks: plain data, on this thread. What it raises reaches the
-                trial as `NotAnswered`.
-            ahead: The one that this thread, and no other, will run next; its process starts
-                and imports already. None: not known.
+            index: Number of the trial, from 0; must not be running.
+            answers: Returns the answer to a question, plain data; called on this thread. Its
+                exceptions reach the trial as `NotAnswered`.
+            ahead: Trial that this thread, and no other, will run next; its process already starts
+                and imports. None: unknown.
 
         Raises:
-            FoldsRefused: The function is not found.
-            KeyboardInterrupt: Ctrl+C; it is ended.
-            OSError: What it returned cannot be read back; so is ValueError.
+            FoldsRefused: The function cannot be loaded.
+            KeyboardInterrupt: Ctrl+C; the trial is ended.
+            OSError: The returned value cannot be read, as with ValueError.
         """
         with self._lock:
             warm, self._warm = self._warm, None
@@ -150,7 +150,7 @@ class TrialRunner:
         return last_fold_result(self._folder, index)
 
     def close(self) -> None:
-        """The search is over, or pauses."""
+        """Release the folder and end the waiting process; the search is over, or pauses."""
         if self._warm is not None:
             self._warm.close()
         self._listener.close()
@@ -216,13 +216,11 @@ class _SerialListener:
             self._group.ended(attempt, again=again)
 
     def interrupted(self, done: int, goes_on: str) -> None:
-        """Ctrl+C; see `TerminalProgress`."""
         with self._lock:
             if self._progress is not None:
                 self._progress.interrupted(done, goes_on)
 
     def close(self) -> None:
-        """The search is over, or an exception ends it."""
         with self._lock:
             if self._progress is not None:
                 self._progress.close()

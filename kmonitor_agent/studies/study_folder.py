@@ -1,15 +1,15 @@
-"""A study's folder: what it is, what ended how, the values; and the lock against a second start.
+"""Folder of a study: its facts, attempts and values; and the lock against a second start.
 
 | file | what |
 |---|---|
 | `study.json` | function and folds |
 | `attempts.jsonl` | one line for each attempt that began, one when it ended |
-| `attempts.txt` | the table, when the study ended |
+| `attempts.txt` | the table, after the study ended |
 | `lock` | held while the study runs |
 | `carried/N.npy` | large arrays that the function uses, while the study runs |
 | `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
-| `values/N.value` | what fold N returned |
-| `output/N.txt` | what fold N printed, its last part |
+| `values/N.value` | value that fold N returned |
+| `output/N.txt` | last part of the text that fold N printed |
 | `fold-N/` | fold N's own folder |
 """
 
@@ -39,21 +39,22 @@ from kmonitor_agent.wire.local.private_files import (
 from kmonitor_agent.wire.messages.fields import Count, Id, Name, Text
 
 _BEFORE_BEGIN: Final = frozenset({"carried", "space", "splits", "values", "output", "lock"})
-"""Entries that a folder may have before its study has begun: arrays and splits come first."""
+"""Entries that a folder may have before its study has begun: arrays and splits are written
+first."""
 
 VALUE_BYTES: Final = 8 * 2**30
-"""Most that a fold's value holds; what it returned lay in one process's memory."""
+"""Maximum size of a fold's value, bytes; the value fitted into one process's memory."""
 
 
 class StudyFacts(msgspec.Struct, frozen=True):
-    """What a study is; the same at every start.
+    """Facts of a study, the same at every start.
 
     Attributes:
-        id: Random.
-        function: File or module and name.
-        folds: How many.
-        splits: Checksum of the folds' indices; empty when they are only counted.
-        arguments: Checksum of the function's further arguments; empty without.
+        id: Random id.
+        function: File or module, and name of the function.
+        folds: Number of folds.
+        splits: Checksum of the folds' indices; empty if only their number was given.
+        arguments: Checksum of the function's further arguments; empty if there are none.
     """
 
     id: Id
@@ -64,40 +65,42 @@ class StudyFacts(msgspec.Struct, frozen=True):
 
 
 class StudyPaths:
-    """Where things lie in a study's folder.
+    """Paths in a study's folder.
 
     Attributes:
         path: The folder.
     """
 
     def __init__(self, path: Path) -> None:
-        """Keep the path; nothing is made."""
         self.path = path
 
     def value_file(self, index: int) -> Path:
-        """Where a fold's value goes."""
+        """File for a fold's value."""
         return self.path / "values" / f"{index}.value"
 
     def output_file(self, index: int) -> Path:
-        """Where goes what a fold prints."""
+        """File for the text that a fold prints."""
         return self.path / "output" / f"{index}.txt"
 
     def resume_folder(self, index: int) -> Path:
-        """Where a fold's attempts leave what the next one goes on from."""
+        """Folder in which a fold's attempts leave their state for the next attempt."""
         return self.path / "resume" / str(index)
 
     def fold_folder(self, index: int) -> Path:
-        """A fold's own folder; made. Raises: OSError."""
+        """Create and return a fold's own folder. Raises: OSError."""
         folder = self.fold_path(index)
         make_folder(folder)
         return folder
 
     def fold_path(self, index: int) -> Path:
-        """The same, whether it is there or not."""
+        """Path of a fold's own folder, existing or not."""
         return self.path / f"fold-{index}"
 
     def make(self) -> None:
-        """Make what folds write into, again if a fold removed it. Raises: OSError."""
+        """Create the folders that folds write to, again if a fold removed them.
+
+        Raises: OSError.
+        """
         for name in ("values", "output"):
             make_folder(self.path / name)
 
@@ -109,21 +112,22 @@ def _to_nobody(line: str) -> None:
 class StudyFolder(StudyPaths):
     """The folder of one study; owned by the thread that runs it.
 
-    What cannot be kept there is said, and no reason to end the study.
+    Failures to write are reported, and do not end the study.
 
     Attributes:
-        is_new: It was made by this start.
-        attempts: Those of earlier starts, then those of this one.
+        is_new: True if this start created the folder.
+        attempts: Attempts of earlier starts, then those of this one.
     """
 
     def __init__(self, path: Path, print_line: Callable[[str], None] = _to_nobody) -> None:
-        """Open or make it, and lock it.
+        """Open or create the folder, and lock it.
 
         Args:
-            print_line: Takes a line for the user, on any thread.
+            print_line: Prints a line for the user; called on any thread.
 
         Raises:
-            FoldsRefused: It runs already, or the folder cannot be used, or holds something else.
+            FoldsRefused: The study runs already, or the folder cannot be used, or has other
+                contents.
         """
         super().__init__(path)
         self.is_new = not path.exists()
@@ -148,7 +152,7 @@ class StudyFolder(StudyPaths):
         self._why_unwritten = ""
 
     def _refuse_another_folder(self) -> None:
-        """A study tidies up in its folder: nobody else's things may lie there."""
+        """Refuse a folder with other contents: a study deletes files in its folder."""
         with suppress(OSError):  # it is not there yet, or reported below
             names = {each.name for each in self.path.iterdir()}
             other = sorted(names - _BEFORE_BEGIN)
@@ -159,10 +163,10 @@ class StudyFolder(StudyPaths):
                 )
 
     def begin(self, facts: StudyFacts) -> StudyFacts:
-        """See that this is the study that was begun here, if one was; the facts in force.
+        """Check that a study begun here is the same one; return the facts in force.
 
         Raises:
-            FoldsRefused: Another one was.
+            FoldsRefused: Another study was begun here.
         """
         known = self._facts()
         if known is None:
@@ -191,24 +195,24 @@ class StudyFolder(StudyPaths):
 
     @property
     def arrays_folder(self) -> Path:
-        """For large arrays that the function uses; removed when the study ends."""
+        """Folder for large arrays that the function uses; removed when the study ends."""
         return self.path / "carried"
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         shutil.rmtree(self.arrays_folder, ignore_errors=True)
         self._lock.release()
 
     def discard(self) -> None:
-        """Remove the folder, and all that is in it."""
+        """Remove the folder with its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def note_start(self, fold: int, attempt: int, noun: Noun) -> None:
-        """An attempt is about to run.
+        """Record that an attempt is about to run.
 
         Args:
-            attempt: From 1.
-            noun: What its fold is for people.
+            attempt: Number of the attempt, from 1.
+            noun: Word for the fold in texts: "fold" or "trial".
         """
         try:
             self._attempts_file.append_start(fold, attempt, noun)
@@ -216,7 +220,10 @@ class StudyFolder(StudyPaths):
             self.fails(exc)
 
     def note(self, attempt: Attempt) -> None:
-        """An attempt ended; on the disk when this returns, or else `fails` reports why not."""
+        """Record an ended attempt.
+
+        On the disk when this returns, else `fails` reports the failure.
+        """
         self.attempts.append(attempt)
         if attempt.cause == "finished":
             self._hold(attempt)
@@ -236,7 +243,7 @@ class StudyFolder(StudyPaths):
             self._print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
-        """Something cannot be written: reported once."""
+        """Report, once, that something cannot be written."""
         is_new = not self._why_unwritten
         self._why_unwritten = str(exc)
         if is_new:
@@ -244,7 +251,7 @@ class StudyFolder(StudyPaths):
 
     @property
     def trouble(self) -> str:
-        """Message if results could not be written; empty when all were."""
+        """Message if results could not be written; empty if all were."""
         if not self._why_unwritten:
             return ""
         return (
@@ -259,11 +266,14 @@ class StudyFolder(StudyPaths):
             write_private(self.path / "attempts.txt", table.encode())
 
     def tried(self) -> Counter[int]:
-        """How many attempts each fold had; those that were interrupted do not count."""
+        """Number of attempts of each fold, without interrupted ones."""
         return Counter(each.fold for each in self.attempts if each.cause != "interrupted")
 
     def value(self, index: int) -> Any:
-        """What a fold returned; not held any more from now on. Raises: OSError, ValueError."""
+        """Value that a fold returned; dropped from memory by this call.
+
+        Raises: OSError, ValueError.
+        """
         return self._held.pop(index) if index in self._held else self._read(index)
 
     def _read(self, index: int) -> Any:
@@ -271,11 +281,11 @@ class StudyFolder(StudyPaths):
         return unpack_value(unseal_value(data, self._id, index))
 
     def unread(self, index: int) -> str:
-        """Why what a fold returned cannot be read, for people; empty when it can."""
+        """Reason why the value of a fold cannot be read, for people; empty if it can."""
         return self._unread.get(index, "")
 
     def finished(self) -> set[int]:
-        """The folds that finished and whose value can be read."""
+        """Folds that finished and whose value can be read."""
         return {
             each.fold
             for each in self.attempts
@@ -283,10 +293,10 @@ class StudyFolder(StudyPaths):
         }
 
     def write_splits(self, splits: Iterable[Any]) -> tuple[int, str]:
-        """Keep the folds' indices beside the study; how many there are, and their checksum.
+        """Write the folds' indices into the folder; return the number of folds and a checksum.
 
         Raises:
-            FoldsRefused: They are no pairs of indices.
+            FoldsRefused: An item is not a pair of indices.
         """
         digest = hashlib.sha256()
         count = 0
@@ -337,7 +347,7 @@ class StudyFolder(StudyPaths):
 
 
 def read_study_facts(study: Path) -> bytes:
-    """What `study.json` holds. Raises: OSError."""
+    """Contents of `study.json`. Raises: OSError."""
     return read_plain(study / "study.json", SETTING_BYTES)
 
 

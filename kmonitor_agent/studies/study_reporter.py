@@ -1,8 +1,8 @@
-"""Reports a study to the hub, as a run of its own: what only the calling process knows.
+"""Reports a study to the hub, as a run of its own, with facts that only the calling process has.
 
-That is how many folds are how far, how each try ended and why, how long a fold may still take.
-Without a hub its events wait in the spool, as a training's do; the study never waits for it and
-never fails by it.
+These are the progress of the folds, the end of each attempt with its reason, and the remaining
+time of a fold. Without a hub the events wait in the spool, as a training's do; the study never
+waits for the hub and never fails because of it.
 """
 
 import os
@@ -37,25 +37,28 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 from kmonitor_agent.wire.messages.study_events import StudyTally, TrialOutcome
 
 _MOST_REPORTED_AGAIN: Final = 10_000
-"""Tries before this start that are reported again, the newest; a hub may know them already."""
+"""Number of newest attempts from before this start that are reported again.
+
+A hub may have them already.
+"""
 
 _LEAST_PAUSE_S: Final = 2.0
 _PAUSE_SHARE: Final = 0.02
-"""A fold's progress is reported again after this part of its time: some hundred lines a day."""
+"""Part of its time after which a fold's progress is reported again: some hundred lines a day."""
 
 
 class StudyReporter:
-    """Opens its link when the first fold has begun; any thread, also several of a search."""
+    """Reports to the hub; opens its link when the first fold has begun; any thread."""
 
     def __init__(
         self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, folders: Folders
     ) -> None:
-        """Keep the facts; nothing is sent yet.
+        """Prepare; nothing is sent yet.
 
         Args:
-            options: What is to be done.
-            folder: Where it lies; what ended before is in it.
-            folders: Where spool and socket lie.
+            options: Options of the study.
+            folder: Folder of the study, with earlier attempts.
+            folders: Folders of spool and socket.
         """
         self._study_options = options
         self._facts = facts
@@ -87,10 +90,10 @@ class StudyReporter:
             self._report_end(attempt, again=again)
 
     def close(self, left_by: type[BaseException] | None) -> None:
-        """The study is over.
+        """Report the end of the study.
 
         Args:
-            left_by: Class of what ended it, if an exception did.
+            left_by: Class of the exception that ended it; None if none did.
         """
         link = self._link
         if link is None:
@@ -218,7 +221,7 @@ class StudyReporter:
         link.emit(self._ending(link, attempt, again=again))
 
     def _report_interrupted(self) -> None:
-        """Tries that the end of the study cut off are in its folder, and not reported yet."""
+        """Report attempts that the study's end cut off: so far only the folder has them."""
         for attempt in reversed(self._study_folder.attempts):
             reported = self._running.get(attempt.fold)
             if reported is not None and reported.attempt == attempt.attempt:
@@ -251,7 +254,7 @@ class StudyReporter:
 
 @dataclass(slots=True)
 class _Reported:
-    """The last report of a try that runs."""
+    """Last report of a running attempt."""
 
     attempt: int
     next_s: float
@@ -262,7 +265,7 @@ def _cut(text: str) -> str:
 
 
 class FoldCounter:
-    """Counts how many folds of a study are how far; no clock, no IO."""
+    """Counts folds of a study by progress; no clock, no IO."""
 
     def __init__(self) -> None:
         self._finished: set[int] = set()
@@ -274,7 +277,7 @@ class FoldCounter:
         self._retried: set[int] = set()
 
     def add_earlier(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
-        """What ended before this start.
+        """Count the attempts before this start.
 
         Args:
             finished: Folds that will not run again; all others will.
@@ -286,13 +289,11 @@ class FoldCounter:
         self._retried.update(attempt.fold for attempt in before if attempt.attempt > 1)
 
     def attempt_started(self, fold: int, attempt: int) -> None:
-        """A try began."""
         self._running.add(fold)
         if attempt > 1:
             self._retried.add(fold)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """A try ended."""
         self._running.discard(attempt.fold)
         if again or attempt.cause == "interrupted":
             return

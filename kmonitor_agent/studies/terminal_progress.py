@@ -1,4 +1,4 @@
-"""How far a study is, for the terminal: a line that moves, and one for each fold that ended."""
+"""Progress of a study in the terminal: a line that is updated, and one per ended fold."""
 
 import shutil
 import sys
@@ -19,14 +19,14 @@ _HOUR_S: Final = 3600.0
 
 
 class TerminalProgress:
-    """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
+    """Writes to standard error, as progress bars do; ignores a closed or broken stream."""
 
     def __init__(self, folds: int = 0, stream: Any = None, noun: Noun = "fold") -> None:
-        """Begin.
+        """Prepare; nothing is written yet.
 
         Args:
-            folds: How many there are; 0: not known.
-            stream: Where to; None: the error stream.
+            folds: Number of folds; 0: unknown.
+            stream: Stream to write to; None: standard error.
         """
         self._noun = noun
         self._folds = folds
@@ -38,17 +38,18 @@ class TerminalProgress:
         self._width = 0
 
     def print_line(self, line: str) -> None:
-        """A line that stays; what would move the cursor in it is marked."""
+        """Print a line that stays; characters that would move the cursor are escaped."""
         self._write("\r" + " " * self._width + "\r" if self._width else "")
         self._width = 0
         self._write(f"{printable(line)}\n")
 
     def begin(self, folds: int, finished: int) -> None:
-        """The study has begun.
+        """Show the begin of the study.
 
         Args:
-            folds: How many there are.
-            finished: How many finished at an earlier start: their results may be of earlier code.
+            folds: Number of folds.
+            finished: Number of folds that finished at an earlier start: their results may be of
+                earlier code.
         """
         self._folds = folds
         if finished:
@@ -57,11 +58,11 @@ class TerminalProgress:
             self.print_line(f"kmonitor: {text} and {are} not run again")
 
     def interrupted(self, done: int, goes_on: str) -> None:
-        """Ctrl+C.
+        """Show that Ctrl+C interrupted the study.
 
         Args:
-            done: Folds that are over.
-            goes_on: How to go on, for people; may be empty.
+            done: Number of folds that are over.
+            goes_on: Advice on how to continue; may be empty.
         """
         of = f" of {self._folds}" if self._folds else ""
         noun = self._noun if (self._folds or done) == 1 else f"{self._noun}s"
@@ -82,11 +83,11 @@ class TerminalProgress:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """The line that moves, at most five times a second.
+        """Update the progress line, at most five times a second.
 
         Args:
-            done: Folds that are over.
-            finished_s: Seconds of those that finished.
+            done: Number of folds that are over.
+            finished_s: Durations of the folds that finished, seconds.
         """
         now_s = time.monotonic()
         if not self._moves or now_s < self._next_s:
@@ -128,7 +129,7 @@ class TerminalProgress:
 
 
 def remaining_text(seconds: float) -> str:
-    """A time ahead, roughly: "40 s", "3 min", "2.5 h"."""
+    """Rough text for a remaining time: "40 s", "3 min", "2.5 h"."""
     if seconds < _MINUTE_S:
         return f"{max(1.0, seconds):.0f} s"
     if seconds < _HOUR_S:

@@ -1,6 +1,6 @@
-"""Values that folds return, as bytes: plain data and arrays; nothing that is read is executed.
+"""Values that folds return, as bytes: plain data and arrays; reading executes no code.
 
-A file keeps a packed value sealed: behind a checksum that binds it to its study and fold.
+A file keeps a packed value sealed, behind a checksum that binds it to its study and fold.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ _DEEPEST: Final = 64
 _SIGNED_64: Final = 1 << 63
 _EXACT: Final = frozenset({type(None), bool, float, str, bytes})
 _PLAIN_KINDS: Final = "biufcSUmM"
-"""Kinds of numpy's types that hold their values themselves."""
+"""Kinds of numpy dtypes that contain their values directly."""
 
 
 class NotPlainData(Exception):
-    """A value that is no plain data.
+    """A value that is not plain data.
 
     Attributes:
         kind: Name of its type.
@@ -37,14 +37,14 @@ class _Array(msgspec.Struct, frozen=True, array_like=True):
 
 
 def pack_value(value: object) -> bytes:
-    """A value as bytes.
+    """Pack a value as bytes.
 
     Args:
-        value: None, numbers, texts, bytes, lists, tuples, dicts, numpy's numbers and arrays, and
-            what can be made an array (a tensor).
+        value: None, numbers, strings, bytes, lists, tuples, dicts, numpy numbers and arrays, and
+            objects that can be converted to an array (tensors).
 
     Raises:
-        NotPlainData: It is, or holds, something else.
+        NotPlainData: The value is, or contains, something else.
     """
     try:
         return msgspec.msgpack.encode(_to_plain(value, 0))
@@ -53,10 +53,10 @@ def pack_value(value: object) -> bytes:
 
 
 def unpack_value(data: bytes) -> Any:
-    """The value again.
+    """Unpack a value.
 
     Raises:
-        ValueError: The bytes are none of `pack_value`.
+        ValueError: The bytes are not from `pack_value`.
     """
     try:
         return msgspec.msgpack.decode(data, ext_hook=_from_ext, strict=False)
@@ -90,7 +90,7 @@ def _key(value: object, depth: int) -> Any:
 
 
 def _base_of(value: object) -> Any:
-    """A subclass' plain value: numpy's float64 is a float, an enum's text a text."""
+    """Plain value of a subclass: a float for numpy's float64, a string for a string enum."""
     if isinstance(value, float):
         return float(value)
     if isinstance(value, bytes):
@@ -148,25 +148,25 @@ _HEAD_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
 
 
 def seal_value(body: bytes, study: str, index: int) -> bytes:
-    """A packed value behind its checksum.
+    """Prefix a packed value with its checksum.
 
     Args:
         study: The study's id.
-        index: The fold's.
+        index: Number of the fold.
     """
     return _MAGIC + _digest(body, study, index) + body
 
 
 def unseal_value(data: bytes, study: str, index: int) -> bytes:
-    """The packed value again.
+    """Check and remove the checksum of a packed value.
 
     Args:
-        data: By `seal_value`.
+        data: Result of `seal_value`.
         study: The study's id.
-        index: The fold's.
+        index: Number of the fold.
 
     Raises:
-        ValueError: It is damaged, or that of another fold or study.
+        ValueError: The data are damaged, or from another fold or study.
     """
     body = data[_HEAD_BYTES:]
     if data[:_HEAD_BYTES] != _MAGIC + _digest(body, study, index):

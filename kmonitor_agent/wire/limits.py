@@ -82,7 +82,7 @@ class Limit:
     action. Otherwise it would act forever, because freed memory often stays with the process.
 
     Attributes:
-        spec: The limit as it goes over the wire.
+        spec: The checked limit, as it is sent to the hub.
     """
 
     spec: LimitSpec
@@ -110,8 +110,8 @@ class Limit:
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
                 "auto" (collect, then reload, then restart, each only if the one before did not
                 help) or "stop".
-            hold_s: Time that the metric must stay above the threshold, seconds.
-            cooldown_s: Minimum time between two actions, seconds.
+            hold_s: Time that the metric must stay above the threshold, seconds, 0 or more.
+            cooldown_s: Minimum time between two actions, seconds, 0 or more.
 
         Raises:
             ValueError: An argument is not valid; the message says what to write.

@@ -65,11 +65,10 @@ class JaxFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """As it was when JAX was first used."""
+        """Facts from the time when JAX was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
@@ -79,7 +78,6 @@ class JaxFramework:
         return Reading.missing("1", "on JAX the optimizer's variables are empty during an epoch")
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
@@ -136,7 +134,7 @@ class Keras3JaxReclaim:
         return exact_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype."""
+        """Value as a numpy array of the variable's own dtype."""
         if instance_dict(variable).get("_value", variable) is None:
             # Its `value` would be what it began with.
             path = variable_path(variable)
@@ -144,25 +142,25 @@ class Keras3JaxReclaim:
         return self._internals.to_host(variable_value(variable))
 
     def assign(self, variable: Any, value: Any) -> None:
-        """Give it this value, unless it has it: an array of JAX never changes.
+        """Give the variable this value, unless it has it already: an array of JAX never changes.
 
-        One that stays also keeps its place, on one device or over several.
+        An array that stays also keeps its placement, on one device or over several.
         """
         if not _is_same(self.read(variable), value):
             variable.assign(value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions, but for one that the script put there."""
+        """Forget train, test and predict functions, except one that the script put there."""
         self._is_reloading = True
         return drop_functions(model)
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them again; the next step compiles."""
+        """Create these functions again; the next step compiles."""
         self._is_reloading = False
         make_functions(model, names)
 
     def release_retained(self) -> ReleasedTraces:
-        """Nothing: JAX' programs go with the functions that they were compiled for.
+        """Release nothing: JAX' programs go with the functions that they were compiled for.
 
         Functions with many programs are reported, except in a reload, which lets go of them.
         """

@@ -46,7 +46,7 @@ class JaxInternals:
 
         Raises:
             AttributeError: This JAX lacks a name.
-            RuntimeError: It has no device.
+            RuntimeError: JAX has no device.
         """
         return _jax().local_devices()[0]
 
@@ -55,12 +55,12 @@ class JaxInternals:
 
         Raises:
             AttributeError: This JAX lacks a name.
-            RuntimeError: It has no device.
+            RuntimeError: JAX has no device.
         """
         return self.device().client
 
     def why_not_clear(self) -> str:
-        """Why compiled programs cannot be released; empty when they can."""
+        """Reason why compiled programs cannot be released; empty if they can."""
         if not hasattr(_jax(), "clear_caches"):
             return f"compiled programs not cleared: {missing_name_text('JAX', 'clear_caches')}"
         return ""
@@ -70,7 +70,7 @@ class JaxInternals:
         _jax().clear_caches()
 
     def processes(self) -> int:
-        """How many processes train together."""
+        """Number of processes that train together."""
         count: Any = getattr(_jax(), "process_count", None)
         return int(count()) if count is not None and self.has_started() else 1
 

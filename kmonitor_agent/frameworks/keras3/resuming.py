@@ -1,12 +1,11 @@
 # pyright: basic
-"""Resuming of a Keras 3 `fit`: the model is built again, its data go on where they had been.
+"""Resuming of a Keras 3 `fit`: the model is built again, its data continue where they were.
 
-A `tf.data` shuffle draws a new seed for every iterator that is made of it, and with
-`steps_per_epoch` one iterator serves several epochs: so a fit that goes on at a later epoch, or
-is left out, must make the iterators of the epochs before, and take the batches that they took. On
-JAX and PyTorch an iterator over arrays draws its order from numpy's or PyTorch's generator when
-its first batch is taken; where it serves several epochs, it begins again from the states of that
-moment.
+A `tf.data` shuffle draws a new seed for every iterator over it, and with `steps_per_epoch` one
+iterator serves several epochs: so a fit that continues at a later epoch, or is left out, must
+create the iterators of the epochs before, and take the batches that they took. On JAX and PyTorch
+an iterator over arrays draws its order from numpy's or PyTorch's generator when its first batch is
+taken; where it serves several epochs, it begins again from the states of that moment.
 """
 
 import contextlib
@@ -42,9 +41,10 @@ class Keras3FitData:
     """Data in the frame of Keras' `fit`; implements `FitData`.
 
     Attributes:
-        iterator: Its `EpochIterator`.
-        validation: Arguments for that of the validation; empty without one.
-        epochs: As the script gave it.
+        iterator: `EpochIterator` of the fit.
+        validation: Arguments for the `EpochIterator` of the validation; empty without a
+            validation.
+        epochs: Argument `epochs` of the script.
     """
 
     iterator: Any
@@ -82,17 +82,16 @@ class Keras3FitData:
         model._eval_epoch_iterator = iterator  # noqa: SLF001 - private, looked for; as `fit` does
 
     def settle(self) -> None:
-        """Nothing: what follows an epoch comes before `on_epoch_end`."""
+        """Do nothing: Keras 3 finishes an epoch before `on_epoch_end`."""
 
     def begin_first_epoch(self) -> None:
-        """Nothing: `skip_epochs` did it."""
+        """Do nothing: `skip_epochs` did it."""
 
     def read_generators(self) -> list[Any]:
         """States of PyTorch's loaders, for training and validation."""
         return [each.get_state().numpy().copy() for each in self._generators()]
 
     def write_generators(self, states: Sequence[Any]) -> None:
-        """Put them back."""
         torch = sys.modules.get("torch")
         for generator, state in zip(self._generators(), states, strict=False):
             generator.set_state(torch.from_numpy(state.copy()))  # pyright: ignore[reportOptionalMemberAccess]
@@ -176,7 +175,7 @@ def _steps(iterator: Any, batches_taken: BatchesTaken) -> Any:
 
 
 def _loader_generators(loader: Any) -> Iterator[Any]:
-    """Those of a `torch.utils.data.DataLoader` and its samplers; none of anything else."""
+    """Generators of a `torch.utils.data.DataLoader` and its samplers; none for anything else."""
     torch = sys.modules.get("torch")
     if torch is None or not is_instance(loader, torch.utils.data.DataLoader):
         return
@@ -188,8 +187,6 @@ def _loader_generators(loader: Any) -> Iterator[Any]:
 
 
 class Keras3FitResumer:
-    """Implements `FitResumer`."""
-
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
         del callbacks
         if not has_attribute(model, "_initial_epoch"):
@@ -213,12 +210,15 @@ class Keras3FitResumer:
             return Keras3FitData(iterator, validation, int(fit_locals.get("epochs") or 0))
 
     def why_not_exact(self, inexact: str) -> str:
-        """Empty: what a step may draw otherwise is reported, and left to the user."""
+        """Always empty: a step that may draw differently is reported, and left to the user."""
         del inexact
         return ""
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
-        """See `FitResumer.read_trained`; an optimizer that is not built yet has none."""
+        """See `FitResumer.read_trained`.
+
+        An optimizer that is not built yet trains no variables.
+        """
         index_by_id = {id(each): index for index, each in enumerate(variables_within(model))}
         return tuple(
             tuple(
@@ -241,7 +241,7 @@ class Keras3FitResumer:
             return
 
     def begin_at(self, model: KerasModel, epoch: int | None) -> None:
-        """See `FitResumer.begin_at`; Keras never resets it by itself."""
+        """See `FitResumer.begin_at`; Keras never resets the epoch by itself."""
         # Private, looked for; Keras' own callback sets it. The script's class may hear of it.
         instance_dict(model)["_initial_epoch"] = epoch
 

@@ -4,8 +4,8 @@
 Keras lists what it tracks: layers, their weights and seeds, one optimizer, and whatever `metrics`
 returns, which a script may override. A GAN has more: an optimizer for each of its parts, parts
 that were compiled by themselves, averages of weights in an object of the script's own, variables
-of TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it, so it is
-found by following the model's attributes (`find_contents`).
+of TensorFlow. None of this is in Keras' lists, and a training continues differently without it, so
+it is found by following the model's attributes (`find_contents`).
 """
 
 import gc
@@ -156,7 +156,7 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     """Weights, seed states, metrics, optimizers, loss scale and Keras' global seed.
 
     A model need not be built itself: one whose `train_step` calls its parts, and never the model,
-    stays unbuilt for ever.
+        always stays unbuilt.
 
     Raises:
         StateUnreadable: The model has no weights yet, so there is nothing to save.
@@ -260,8 +260,8 @@ _OF_JAX: Final = (
 def unsaved_optimizers(model: KerasModel) -> tuple[str, ...]:
     """Optimizers that train this model and are not saved, one text for each; at most 8.
 
-    In Keras' `fit` of a model whose own optimizers train all of it there is no search for others:
-    it goes through all objects, which takes tenths of a second in a large process.
+    If a model's own optimizers train all of it in Keras' `fit`, there is no search for others: the
+    search walks all objects, which takes tenths of a second in a large process.
     """
     contents = find_contents(model)
     backend = sys.modules["keras"].backend.backend()

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Step functions of Keras 3's models: those that were made, dropping them, making them again.
+"""Step functions of Keras 3's models: finding, dropping and recreating them.
 
 A reload drops them. Until a step function is made again, the model has a `DeferredFunction` in its
 place, so that it is never without one. TensorFlow's need more, see `tensorflow.reclaim`.
@@ -35,7 +35,7 @@ def models_in(model: KerasModel) -> list[KerasModel]:
 
 
 def step_functions(model: KerasModel | None) -> Iterator[Any]:
-    """The step functions that have been made."""
+    """The step functions that exist."""
     for name in FUNCTIONS:
         function = instance_dict(model).get(name)
         if function is not None:
@@ -46,7 +46,7 @@ def check_functions(model: KerasModel) -> None:
     """Check that the model keeps its step functions where Keras does.
 
     Raises:
-        StateUnreadable: It does not.
+        StateUnreadable: The model keeps its step functions elsewhere.
     """
     if not all(has_attribute(model, name) for name in FUNCTIONS):
         raise StateUnreadable(
@@ -55,7 +55,10 @@ def check_functions(model: KerasModel) -> None:
 
 
 def drop_functions(model: KerasModel) -> Sequence[str]:
-    """Forget the step functions but for one that the script put there; names of the others."""
+    """Forget the step functions except one that the script put there.
+
+    Return the forgotten names.
+    """
     dropped = [name for name in FUNCTIONS if is_recreatable(model, name)]
     for name in dropped:
         drop_function(model, name)
@@ -63,20 +66,20 @@ def drop_functions(model: KerasModel) -> Sequence[str]:
 
 
 def make_functions(model: KerasModel, names: Sequence[str]) -> None:
-    """Make them as Keras would when it next needs them; nothing is compiled yet."""
+    """Create step functions as Keras would when it next needs them; nothing is compiled yet."""
     for name in names:
         make_function(model, name)
 
 
 def drop_function(model: KerasModel, name: str) -> None:
-    """Have the model release a step function, which is made again when it is needed."""
+    """Have the model release a step function, which is created again when needed."""
     setattr(model, name, DeferredFunction(model, name))
 
 
 def make_function(model: KerasModel, name: str) -> None:
-    """Make a step function as Keras would when it next needs it, unless there is one.
+    """Create a step function as Keras would when it next needs it, unless there is one.
 
-    Whatever making it raises, the model has a function, or what makes one when it is called.
+    Even if creating it raises, the model keeps a function or a `DeferredFunction`.
     """
     deferred = getattr(model, name)
     make = getattr(model, f"make_{name}")
@@ -102,7 +105,7 @@ def _make_unforced(model: KerasModel, name: str, make: Callable[[], Any]) -> Non
 
 
 def make_spare_function(model: KerasModel, name: str) -> Any:
-    """A new step function; the model keeps the one that it has."""
+    """Create another step function; the model keeps the one that it has."""
     old = getattr(model, name)
     try:
         drop_function(model, name)
@@ -113,7 +116,7 @@ def make_spare_function(model: KerasModel, name: str) -> Any:
 
 
 def is_recreatable(model: KerasModel, name: str) -> bool:
-    """True if a step function is Keras' own, or that of a class which makes it in its own way.
+    """True if a step function is Keras' own, or created by the model class's own method.
 
     The script may have put another one there, which Keras would not make again.
     """
@@ -133,7 +136,10 @@ def is_of_keras(function: Any) -> bool:
 
 
 class DeferredFunction:
-    """Placeholder for a model's step function until one is made; holds neither."""
+    """Placeholder for a model's step function until one is created.
+
+    Holds neither model nor function.
+    """
 
     __slots__ = ("__weakref__", "_model", "_name")
 
@@ -142,7 +148,7 @@ class DeferredFunction:
         self._name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Make it, and call it with what this was called with."""
+        """Create the step function and call it with the same arguments."""
         model = self._model()
         make_function(model, self._name)
         return getattr(model, self._name)(*args, **named)

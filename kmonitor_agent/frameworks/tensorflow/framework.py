@@ -56,23 +56,20 @@ class TensorFlowFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """As it was when TensorFlow was first used."""
+        """Facts from the time when TensorFlow was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
-        """The optimizer's learning rate now."""
         return read_learning_rate(model)
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
-        """Graph size of the process; `graphs` says what is counted."""
+        """Graph size of the process; see `graphs` for the definition."""
         return self._inventory.count()
 
     def function_count(self) -> Reading:

@@ -62,9 +62,9 @@ class FunctionFacts:
 
     Attributes:
         operations: Nodes, inputs included.
-        calls: Names of functions that it calls.
+        calls: Names of functions that the function calls.
         stateful_random: Kinds of operations in it that a new trace seeds again.
-        arguments: Tensors that the call passed; None where it is no trace of a call.
+        arguments: Tensors that the call passed; None if it is not the trace of a call.
     """
 
     operations: int
@@ -245,7 +245,7 @@ _ABSENT: Final = "-"
 
 
 def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
-    """Tensors that a call passed; None where it is not the trace of a call, or they are unknown.
+    """Tensors that a call passed; None if it is not the trace of a call, or they are unknown.
 
     Args:
         name: Name of the registered function.

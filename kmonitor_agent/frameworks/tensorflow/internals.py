@@ -19,7 +19,7 @@ _EAGER: Final = "tensorflow.python.eager"
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowInternals:
-    """The names that were found; a missing one is None and `missing` says which and why.
+    """Private names; a missing one is None, with the reason in `missing`.
 
     Attributes:
         functions: (scope, name) to reference count of every function that Python owns
@@ -90,7 +90,8 @@ _TRACE = re.compile(r"^__(?:inference|forward|backward)_(.*?)(?:_\d+)?$")
 """A function's name with TensorFlow's prefix and number; a gradient's has them twice."""
 
 _CALL = re.compile(r"^__inference_(?!__)(?:.*_)?(\d+)$")
-"""As it was called: not the pair for gradients that is made of it, nor what it calls."""
+"""Name of the trace of a call, as opposed to its pair for gradients, and functions that it
+calls."""
 
 
 def is_trace_of_call(name: str) -> bool:
@@ -99,7 +100,7 @@ def is_trace_of_call(name: str) -> bool:
 
 
 def registration_order(name: str) -> int:
-    """A number that rises with each function that is registered; 0 if the name has none."""
+    """Number that rises with each registered function; 0 if the name has none."""
     tail = name.rpartition("_")[2]
     return int(tail) if tail.isdigit() else 0
 

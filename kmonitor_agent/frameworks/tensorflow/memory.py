@@ -87,17 +87,17 @@ _ON_CPU: Final = "device:CPU:"
 
 
 class TensorMemory:
-    """Tensors that are made empty, filled through an array, and then taken by a variable."""
+    """Tensors that are created empty, filled through an array, and then used by a variable."""
 
     def __init__(self) -> None:
-        """Closed at first: tensors made among those that they replace would fragment memory."""
+        """Start closed: tensors created among those that they replace would fragment memory."""
         self._tensors: dict[int, Any] = {}
         self.is_open = False
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array to be filled: a new tensor's memory; numpy's if it is not open or cannot be.
+        """An array to be filled, in a new tensor's memory; in numpy's if closed or impossible.
 
-        It is valid until the tensor that `pop_tensor` gives is gone.
+        The array is valid until the tensor from `pop_tensor` is gone.
         """
         tf = sys.modules["tensorflow"]
         np = sys.modules["numpy"]

@@ -64,10 +64,10 @@ _OTHER_STEP: Final = (
 )
 
 _FEW: Final = 4
-"""More traces than this were made again and again: most of them are no longer used."""
+"""More traces than this come from repeated creation: most of them are no longer used."""
 
 _SINGLE_REFERENCE: Final = 2
-"""`sys.getrefcount` of what only a local variable refers to."""
+"""`sys.getrefcount` of an object that only a local variable refers to."""
 
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
@@ -86,18 +86,18 @@ class Keras3TensorFlowReclaim:
         self._retained = retained
         self._inventory = inventory
         self._again: dict[tuple[int, str], Any] = {}
-        """Step functions that were traced again, by the model's id and their name."""
+        """Step functions that were traced again, by model id and function name."""
         self._arguments: dict[tuple[int, str], TracedSignatures] = {}
-        """The arguments that they were traced for."""
+        """Arguments that the functions in `_again` were traced for."""
         self._without_function: list[weakref.ref[Any]] = []
-        """Graphs whose functions were dropped and go with the next collection of garbage."""
+        """Graphs of dropped functions, which the next garbage collection frees."""
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         check_functions(model)
         return exact_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype; not to be written to."""
+        """Value as a read-only numpy array of the variable's own dtype."""
         target = _tensorflows(variable)
         with eager_mode():
             # The variable itself would be copied. What is read of it is not, on a CPU, and stays
@@ -121,12 +121,12 @@ class Keras3TensorFlowReclaim:
         return is_same_memory(self.read(variable), value)
 
     def assign(self, variable: Any, value: Any) -> None:
-        """In place; large variables slice by slice."""
+        """Assign in place; large variables slice by slice."""
         with eager_mode():
             _assign(variable, value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions, but for one that the script put there."""
+        """Forget train, test and predict functions, except one that the script put there."""
         dropped = [name for name in FUNCTIONS if is_recreatable(model, name)]
         for name in dropped:
             function = getattr(model, name)
@@ -141,7 +141,10 @@ class Keras3TensorFlowReclaim:
         return dropped
 
     def trace_again(self, model: KerasModel) -> str:
-        """Not under a strategy, whose workers trace together: `ChecksRetracing.trace_again`."""
+        """See `ChecksRetracing.trace_again`.
+
+        Not under a strategy, whose workers trace together.
+        """
         if not _is_alone(model):
             return ""
         with eager_mode(), preserve_name_counters(), preserve_random_state():
@@ -179,7 +182,7 @@ class Keras3TensorFlowReclaim:
         self._free_functions(again)
 
     def _free_functions(self, functions: list[Any]) -> None:
-        """Empties the list; nothing else may hold its functions."""
+        """Free functions by emptying the list; nothing else may hold them."""
         if not functions:
             return
         graphs = [trace.graph for each in functions for trace in all_traces(each)]
@@ -190,9 +193,9 @@ class Keras3TensorFlowReclaim:
         self._retained.release([found for each in gone if (found := each()) is not None])
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them as Keras would when it next needs them, and trace them as they were traced.
+        """Create step functions as Keras would, and trace them for the same arguments as before.
 
-        Later a callback may have changed what they read while they are traced.
+        Later a callback may have changed values that tracing reads.
         """
         for name in names:
             make_function(model, name)
@@ -241,7 +244,7 @@ class Keras3TensorFlowReclaim:
         return recreate(model, state, values=values, write=_write)
 
     def inexact(self, model: KerasModel) -> str:
-        """Why not, if a train step draws from `tf.random.*`, which a retrace seeds again."""
+        """Non-empty if a train step draws from `tf.random.*`, which a retrace seeds again."""
         facts = self._inventory.facts()
         steps = (instance_dict(each).get("train_function") for each in models_in(model))
         todo = [trace_name(trace) for step in steps for trace in all_traces(step)]
@@ -271,7 +274,7 @@ def _graphs_of(step: Any) -> list[Any]:
 
 
 def untrack(model: KerasModel, name: str) -> None:
-    """Have the model release a function that is, or was, an attribute of it."""
+    """Have the model release a function that is, or was, an attribute of the model."""
     # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
     # model, until another takes its place: setting None is not enough to let it go.
     delete = getattr(model, "_delete_tracking", None)
@@ -296,7 +299,7 @@ def _assign(variable: Any, value: Any) -> None:
 
 
 def _write(variable: Any, value: Any) -> None:
-    """Into the memory that TensorFlow's variable has, a few rows at a time."""
+    """Write a value into the variable's existing memory, a few rows at a time."""
     target = _tensorflows(variable)
     if not _has_rows(value):
         target[...].assign(value)
@@ -322,10 +325,10 @@ def _is_variable(target: Any) -> bool:
 
 @contextlib.contextmanager
 def eager_mode() -> Generator[None]:
-    """Run at once what is in the block, also where the code around it builds a graph.
+    """Run operations in the block eagerly, also where the code around it builds a graph.
 
     Raises:
-        StateUnreadable: The code builds a graph, and this TensorFlow has no way out of it.
+        StateUnreadable: The code around it builds a graph, and this TensorFlow cannot leave it.
     """
     tf = sys.modules["tensorflow"]
     if tf.executing_eagerly():
@@ -339,7 +342,7 @@ def eager_mode() -> Generator[None]:
 
 
 def why_not_clear_session(internals: TensorFlowInternals) -> str:
-    """Why the session must not be cleared at this point of the program; empty if it may be."""
+    """Reason why the session must not be cleared at this point of the program; empty if it may."""
     tf = sys.modules["tensorflow"]
     if tf.distribute.has_strategy():
         return (
@@ -357,7 +360,7 @@ def why_not_clear_session(internals: TensorFlowInternals) -> str:
 
 
 def clear_session_keeping_settings() -> str:
-    """Reset TensorFlow's default graph and kernel caches; why it was left out, else empty.
+    """Reset TensorFlow's default graph and kernel caches; return why it was not done, else "".
 
     Keras' own clearing replaces two thread-local objects that hold, for all threads, the dtype
     policy, the seed, name counters, the distribution and open scopes. They are put back whole, so

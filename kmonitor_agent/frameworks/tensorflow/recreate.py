@@ -45,7 +45,7 @@ _WRAPPED_DEPTH: Final = 3
 
 
 def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
-    """Why these variables must stay the objects that they are; empty when they may go."""
+    """Reason why these variables must stay the same objects; empty if they may be replaced."""
     if _is_distributed(model):
         return (
             "the model trains under a distribution strategy, which keeps references to its"
@@ -67,18 +67,18 @@ def recreate(
     values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     write: Callable[[Any, Any], None],
 ) -> bool:
-    """Let all go, then make each again with its value, and update the optimizers.
+    """Release all variables, recreate each with its value, and update the optimizers.
 
-    Variables that are TensorFlow's own stay: whoever made them refers to them.
+    Variables that are TensorFlow's own stay: their creator refers to them.
 
     Args:
         model: The model of the variables.
-        state: The variables to make again.
+        state: The variables to recreate.
         values: Opens the saved values, one for each variable in order.
         write: Puts a value into the memory that a variable has.
 
     Returns:
-        True if each variable was seen to have its value, every bit.
+        True if each variable was verified to have its value, every bit.
     """
     indices = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
     variables = [state[at].variable for at in indices]
@@ -168,17 +168,17 @@ def _make_all(to_make: Sequence[tuple[int, Any, str]], saved: _Saved, maker: "_M
 
 
 class _Maker:
-    """Gives Keras' variables new ones of TensorFlow."""
+    """Gives Keras' variables new TensorFlow variables."""
 
     def __init__(self, write: Callable[[Any, Any], None], memory: TensorMemory) -> None:
         """`memory`: where large values are read, if it is open."""
         self._write = write
         self._memory = memory
         self.is_plain = False
-        """True to make them in the one way that works wherever Keras does, careful or not."""
+        """True to always initialize a variable from its value, which works wherever Keras does."""
 
     def make(self, variable: Any, value: Any, device: str) -> bool:
-        """Make one; True if it was seen to have the value, every bit."""
+        """Create a variable; True if it was verified to have the value, every bit."""
         tf = sys.modules["tensorflow"]
         with tf.device(device), tf.init_scope():
             if not self._memory.is_open:
@@ -238,7 +238,7 @@ def _trains(optimizer: Any) -> bool:
 
 
 def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
-    """The model's, those inside of them, and any other that knows one of the variables."""
+    """The model's optimizers, those inside of them, and others that know one of the variables."""
     own = with_wrapped_optimizers(optimizers_of(model))
     others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(own, ids) else []
     by_id = {id(each): each for each in [*own, *others]}
@@ -246,9 +246,9 @@ def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
 
 
 def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> bool:
-    """True if anything but these has the text of an id, which an optimizer keeps as a key.
+    """True if an object other than these has the text of an id, which an optimizer keeps as a key.
 
-    Far quicker than to look for other optimizers among all objects.
+    Far quicker than searching for other optimizers among all objects.
     """
     keys = Counter(map(id, _stored_keys(optimizers)))
     fresh = _fresh_variable()
@@ -258,7 +258,10 @@ def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> boo
 
 
 def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
-    """Each key once for each collection that stores it; TensorFlow wraps some in others."""
+    """Each key once for each collection that stores it.
+
+    TensorFlow wraps some collections in others.
+    """
     containers: dict[int, Any] = {}
     todo = [value for each in optimizers for value in vars(each).values()]
     for _ in range(_WRAPPED_DEPTH):
@@ -288,7 +291,7 @@ def _keys(optimizer: Any) -> Iterator[Any]:
 def _rename_all(
     optimizers: Sequence[Any], old_ids: Sequence[str], variables: Sequence[Any]
 ) -> None:
-    """Replace variables' ids in the variable index and in what weight decay leaves out."""
+    """Replace variables' ids in the variable index and in the exclusions from weight decay."""
     for is_last in _ATTEMPTS:
         try:
             pairs = zip(old_ids, variables, strict=True)
@@ -332,7 +335,7 @@ def _fresh_variable() -> Any:
 
 
 def _references(variable: Any) -> int:
-    """To TensorFlow's variable and to its handle, which traces capture."""
+    """Number of references to TensorFlow's variable and to its handle, which traces capture."""
     value = variable._value  # noqa: SLF001
     return sys.getrefcount(value) + sys.getrefcount(value.handle)
 

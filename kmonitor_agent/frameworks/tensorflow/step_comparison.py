@@ -48,7 +48,10 @@ def all_traces(step: Any) -> Iterator[Any]:
 
 
 def outer_traces(step: Any) -> list[list[Any]]:
-    """The traces that run of each function that is called from outside; those trace the others."""
+    """Traces that run, for each function that is called from outside.
+
+    The others are part of them.
+    """
     return [_traces_that_run(each) for each in _outermost(step)]
 
 
@@ -63,16 +66,19 @@ def _traces_that_run(function: Any) -> list[Any]:
 
 
 TracedSignatures = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
-"""Arguments of the traces of each function that is called from outside; no model, no graph."""
+"""Arguments of the traces of each function called from outside; without model and graph."""
 
 
 def step_arguments(step: Any) -> TracedSignatures:
-    """The arguments that a step was traced for."""
+    """Arguments that a step was traced for."""
     return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
 
 
 def retrace(step: Any, signatures: TracedSignatures) -> None:
-    """Trace a new step for the arguments that another was traced for; it keeps the traces."""
+    """Trace a new step for the arguments that another was traced for.
+
+    The step keeps the traces.
+    """
     for function, calls in zip(_outermost(step), signatures, strict=True):
         for args, named in calls:
             function.get_concrete_function(*args, **named)

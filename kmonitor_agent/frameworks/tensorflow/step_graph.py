@@ -25,7 +25,7 @@ class CannotTrace(Exception):
     """There is no graph of this model's step.
 
     Attributes:
-        why: In words.
+        why: The reason, as text.
     """
 
     def __init__(self, why: str) -> None:
@@ -38,17 +38,17 @@ class TracedStep:
     """A step's graph.
 
     Attributes:
-        graph: As TensorFlow would run it, a GraphDef with its functions.
-        plain: As it was made, before TensorFlow rewrites it.
-        fetches: Names of tensors and operations that a run asks for.
+        graph: GraphDef with its functions, as TensorFlow would run it.
+        plain: GraphDef as traced, before TensorFlow rewrites it.
+        fetches: Names of tensors and operations that a run fetches.
         data: Names of the operations that represent inputs and targets, with their shapes.
         variables: Bytes of each variable by the name of the operation that represents it.
-        created_variables: (name, whether its first values were drawn) of variables, as they were
-            made.
-        layers: (first, past the last, path) of operations that a layer made, in the order of
-            their making; inner ones come later.
-        operation_indices: The order of making of each operation, by name, before optimizing.
-        notes: Assumptions that had to be made.
+        created_variables: (name, True if its initial values were drawn) of variables, in the order
+            of creation.
+        layers: (first, past the last, path) of operations that a layer created, in the order of
+            creation; inner layers come later.
+        operation_indices: Order of creation of each operation, by name, before optimizing.
+        notes: Assumptions, as text.
     """
 
     graph: Any
@@ -67,7 +67,7 @@ _STEP: Final = "kmonitor_step"
 
 _CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
 _REORDERED: Final = "ArithmeticOptimizer/"
-"""Operations that grappler moved bear the shapes of what was there before."""
+"""Prefix of operations that grappler moved, which have the shapes of the operations before."""
 
 _SPARSE: Final = "sparse_"
 _ASSUMED: Final = "the shape of the targets was derived from the loss"
@@ -85,13 +85,13 @@ def trace_step_graph(
     The model's own `train_step` runs once, symbolically; weights and slots stay as they are.
 
     Args:
-        model: Compiled, with the slots of its optimizer made.
+        model: A compiled model whose optimizer has its slots.
         batch: Examples a step; None: any.
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
         folds: True if constants are computed ahead; how large they are depends on the batch.
 
     Raises:
-        CannotTrace: It has no static graph, or refuses such data.
+        CannotTrace: The step has no static graph, or refuses such data.
     """
     if getattr(model, "run_eagerly", False):
         raise CannotTrace("the model runs eagerly, so its step has no graph")
@@ -151,7 +151,7 @@ def _concrete(
 def _data_specs(
     model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
 ) -> Iterator[Any]:
-    """Specs of what a data set would give, the likeliest first."""
+    """Specs of the elements that a data set would yield, the likeliest first."""
     import keras
     import tensorflow as tf
 
@@ -262,7 +262,7 @@ def _last_operation(graph: Any) -> int:
 
 
 def _name_variables(definition: Any, graph: Any) -> dict[str, int]:
-    """Bytes of each variable by name; their placeholders become handles, which have a shape."""
+    """Bytes of each variable by name; the variables' placeholders become handles with a shape."""
     by_handle = {id(each.handle): each for each in graph.variables}
     of = {inner.op.name: by_handle.get(id(outer)) for outer, inner in graph.captures}
     bytes_by_name: dict[str, int] = {}
@@ -321,7 +321,7 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
 
 _DEPTHWISE: Final = "_FusedDepthwiseConv2dNative"
 _SHAPES: Final = ("Shape", "ShapeN", "Size", "Rank")
-"""They read no values, and are gone where the batch is known."""
+"""Operations that read no values, and vanish if the batch is known."""
 
 
 def is_rewriting_refused(graph: Any) -> bool:
@@ -347,7 +347,7 @@ def is_rewriting_refused(graph: Any) -> bool:
 
 
 def _forget_traces() -> None:
-    """Release what was traced here: custom gradients would keep it until the process ends."""
+    """Release graphs traced here: custom gradients would keep them until the process ends."""
     registry = find_internals().gradients
     for key, entry in dict(registry or {}).items():
         gradient = entry.get("type") if isinstance(entry, dict) else None
@@ -366,7 +366,7 @@ def _is_in_step_graph(value: Any) -> bool:
 
 
 TRIED: Final = (7, 19)
-"""Batches that a size is computed from; primes, which no other length is likely to be."""
+"""Batch sizes that a size is computed from; primes, which no other length is likely to be."""
 
 _NOT_COUNTED: Final = ("resource", "variant", "string")
 _SHORT: Final = ("float16", "bfloat16")
@@ -452,7 +452,10 @@ class SizeFormulas:
         return (self.index_of(SizeFormula(item.size * image_count * image * volume)),)
 
     def beside(self, operations: Sequence[Any]) -> int:
-        """Index of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
+        """Index of the bytes that oneDNN's pooling keeps for its gradient, one per value.
+
+        -1: none.
+        """
         if operations[0].type not in _POOLED:
             return -1
         size = _size_formula([each.outputs[0] for each in operations])

@@ -41,7 +41,8 @@ _SUMS_ABOVE_BYTES: Final = int(0.8 * 256 * 1024 * 1024)
 CPU's device attributes."""
 
 _SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
-"""Shapes as tensors, and what represents a caller's tensor: no memory of their own to speak of."""
+"""Kinds of operations without memory of their own worth counting: shapes as tensors, and
+placeholders of a caller's tensors."""
 
 _BODIES: Final = ("cond", "body", "then_branch", "else_branch", "f", "branches")
 _BACKWARD: Final = "gradient_tape/"
@@ -62,7 +63,7 @@ def trace_training_step(
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
 
     Raises:
-        CannotTrace: It is not compiled, of another backend, or its step has no graph.
+        CannotTrace: The model is not compiled, or of another backend, or its step has no graph.
     """
     import keras
 
@@ -112,7 +113,7 @@ def _build_program(
     """The program of one step of `fit`, for any batch.
 
     Args:
-        model: Compiled, with the slots of its optimizer made.
+        model: A compiled model whose optimizer has its slots.
         shapes: Shapes of its inputs, with the batch first; None: the model's own.
 
     Raises:
@@ -210,7 +211,7 @@ def _imported(traced: TracedStep, graph_definition: Any, batch: int) -> Any:
 
 
 def _wanted(graph: Any, fetches: Sequence[str]) -> set[str]:
-    """Names of what a run needs: the ancestors of what it fetches."""
+    """Names of operations that a run needs: the ancestors of its fetches."""
     todo = [graph.as_graph_element(each.partition(":")[0]) for each in fetches]
     names: set[str] = set()
     while todo:
@@ -309,7 +310,7 @@ class _Builder:
         return tuple(indices)
 
     def _assumed(self, operation: Any) -> tuple[SizeFormula, bool]:
-        """For a size that is unknown: that of the largest input; True if it is not a guess."""
+        """Size of the largest input, in place of an unknown size; True if it is not a guess."""
         if operation.type in _SMALL:
             return SizeFormula(0), True
         shaped = _shaped_like(operation)
@@ -323,7 +324,7 @@ class _Builder:
 
 
 def _sorted_by_dependency(graph: Any, wanted: set[str] | None) -> list[Any]:
-    """Operations that are wanted, each after all that it needs, else as they were made."""
+    """Wanted operations, each after those that it needs, else in the order of creation."""
     ordered: dict[str, Any] = {}
     for last in graph.get_operations():
         if wanted is not None and last.name not in wanted:

@@ -67,7 +67,7 @@ class RegistryContents:
 
     Attributes:
         step_entries: Entries of Keras' step functions, live or dead; None if unknown.
-        dead_step_entries: Those of them that no live model needs; None likewise.
+        dead_step_entries: Those of them that no live model needs; None if unknown.
         orphans: Graphs that only the registry holds, each once.
     """
 
@@ -94,7 +94,7 @@ class RetainedTraces:
         self._frozen = gc.get_freeze_count()
 
     def why_unavailable(self) -> str:
-        """Why the registry cannot be read; empty when it can."""
+        """Reason why the registry cannot be read; empty if it can."""
         for name in ("gradients", "func_graph", "function_type", "functions"):
             if name in self._internals.missing:
                 return self._internals.missing[name]
@@ -107,7 +107,7 @@ class RetainedTraces:
         """Contents now; reads only entries that are new.
 
         Args:
-            registered: How many functions of each name and size there are.
+            registered: Number of functions of each name and size.
         """
         if self.why_unavailable():
             return RegistryContents()
@@ -280,13 +280,13 @@ def _count_models(graphs: Iterable[Any]) -> int:
 
 
 def _model_name(graph: Any) -> str:
-    """Outermost name scope of the first operation in one: that of the model that was called."""
+    """Outermost name scope of a graph's first operation: the name of the called model."""
     names = (str(each.name) for each in graph.get_operations())
     return next((name.partition("/")[0] for name in names if "/" in name), "")
 
 
 def _variables(graph: Any) -> Iterator[int]:
-    """Identities that represent its variables; the same for all graphs that use a variable."""
+    """Identities of a graph's variables; the same for all graphs that use a variable."""
     weak = getattr(graph, VARIABLES, None)
     if isinstance(weak, list) and weak:
         # Of a variable that is gone, its weak reference is still the one that all of them have.
@@ -309,7 +309,7 @@ def _traces_text(count: int) -> str:
 
 
 _TRACING: Final = "trace_function"
-"""Where TensorFlow traces: a graph gets its function in here, a moment after it is whole."""
+"""Function in which TensorFlow traces: a graph gets its function here, just after completion."""
 
 
 class GraphOwners:
@@ -322,11 +322,11 @@ class GraphOwners:
         )
 
     def forget(self) -> None:
-        """Look again from now on."""
+        """Forget the known owners."""
         self._found.clear()
 
     def without(self, graphs: Iterable[Any], registered: Mapping[TraceKey, int]) -> list[Any]:
-        """Those that no function owns.
+        """Graphs that no function owns.
 
         As many graphs as there are functions of the same name and size have an owner. Where there
         are more graphs than functions, those whose variables are gone have none; only if that
@@ -334,7 +334,7 @@ class GraphOwners:
 
         Args:
             graphs: Traced and whole, each once.
-            registered: How many functions there are.
+            registered: Number of functions of each name and size.
         """
         alike: defaultdict[TraceKey, list[Any]] = defaultdict(list)
         for graph in graphs:
@@ -346,7 +346,7 @@ class GraphOwners:
         return self._confirmed(free)
 
     def dead(self, graphs: Iterable[Any]) -> list[Any]:
-        """Those that cannot be needed any more, beyond doubt."""
+        """Graphs that certainly cannot be needed any more."""
         graphs = list(graphs)
         doubtful = [graph for graph in graphs if not _lost_its_variables(graph)]
         if not is_any_thread_in(
@@ -406,7 +406,7 @@ class GraphOwners:
 
 
 def registered_sizes(operations: Mapping[str, int]) -> Counter[TraceKey]:
-    """How many functions there are of each name and size.
+    """Number of functions of each name and size.
 
     Args:
         operations: Operations of each registered function by its name, inputs included.

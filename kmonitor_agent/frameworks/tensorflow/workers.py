@@ -1,5 +1,5 @@
 # pyright: basic
-"""Workers of a TensorFlow strategy: who trains a model together, and a store that they share.
+"""Workers of a TensorFlow strategy: group that trains a model together, and its shared store.
 
 The store is TensorFlow's coordination service, which MultiWorkerMirroredStrategy starts. Writing a
 key that is there already fails for whoever comes second: so all read the same, and the first who
@@ -28,10 +28,10 @@ class WorkerGroup:
     """The processes that train together.
 
     Attributes:
-        count: How many; 1 for a training of one process.
-        name: This one's, like "worker 1".
-        is_chief: True if it is the one that writes for all.
-        members: Names of all, where all run the same script; else empty.
+        count: Number of processes; 1 for a training of one process.
+        name: Name of this process, such as "worker 1".
+        is_chief: True if this process writes for all.
+        members: Names of all processes if all run the same script; else empty.
     """
 
     count: int = _ALONE
@@ -40,13 +40,13 @@ class WorkerGroup:
     members: tuple[str, ...] = ()
 
     def store(self, name: str) -> "CoordinationStore":
-        """A store that they share.
+        """Store that the workers share.
 
         Args:
             name: The same for all workers, used once.
 
         Raises:
-            NoCoordination: There is none.
+            NoCoordination: There is no coordination service.
         """
         return CoordinationStore(name, self.name)
 
@@ -56,12 +56,12 @@ class HasWorkerGroup(Protocol):
     """Optional for reclaim steps: the other workers, where all can act as one."""
 
     def group(self, model: KerasModel) -> WorkerGroup:
-        """Those that train this model."""
+        """Group of processes that train this model."""
         ...
 
 
 def worker_group(model: KerasModel) -> WorkerGroup:
-    """Those that the model's strategy knows."""
+    """Group of processes that the model's strategy knows."""
     strategy = strategy_of(model)
     resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None:
@@ -82,7 +82,7 @@ def worker_group(model: KerasModel) -> WorkerGroup:
 
 
 def why_not_alone(model: KerasModel, action: str) -> str:
-    """Why this process must not do an action alone; empty when it may.
+    """Reason why this process must not do an action alone; empty if it may.
 
     Args:
         model: The model that is trained.
@@ -114,7 +114,8 @@ def why_not_alone(model: KerasModel, action: str) -> str:
 _METHODS: Final = ("set_config_key_value", "get_config_key_value", "delete_config_key_value")
 _ROOT: Final = "kmonitor"
 _SLICE_S: Final = 1.0
-"""TensorFlow waits outside of Python: a Ctrl+C gets through this often, seconds."""
+"""Length of a wait, seconds: TensorFlow waits outside of Python, and Ctrl+C works between
+waits."""
 
 
 class NoCoordination(Exception):
@@ -140,7 +141,7 @@ class CoordinationStore:
             me: This worker's name.
 
         Raises:
-            NoCoordination: They cannot, or would be.
+            NoCoordination: Values cannot be written, or would be overwritten.
         """
         self._context = _context()
         self._name = f"{_ROOT}/{name}"
@@ -151,7 +152,7 @@ class CoordinationStore:
             )
 
     def put(self, key: str, text: str) -> bool:
-        """Write a value; False where one is already, which stays.
+        """Write a value; False if the key has one already, which stays.
 
         Raises:
             NoCoordination: The service did not answer.
@@ -166,7 +167,7 @@ class CoordinationStore:
         return True
 
     def read(self, key: str, timeout_s: float) -> str | None:
-        """A value, waiting for it; None if it is not written in time.
+        """Wait for a value and return it; None if it is not written in time.
 
         Raises:
             NoCoordination: The service did not answer.
@@ -201,7 +202,7 @@ def _failed(exc: Any) -> NoCoordination:
 
 
 def why_no_coordination() -> str:
-    """Why this TensorFlow has none, or none was started; empty when it has."""
+    """Reason why there is no coordination service; empty if there is one."""
     try:
         _context()
     except NoCoordination as exc:

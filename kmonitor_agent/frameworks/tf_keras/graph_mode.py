@@ -1,9 +1,9 @@
 # pyright: basic
 """tf_keras in v1 graph mode (`disable_eager_execution()`): framework, save steps, model rebuilder.
 
-All models share one graph and one session. There is no trace to release and no function to make
-again within a `fit`: operations of the default graph are freed only by clearing the session, after
-which no model made before can go on. Saving works anywhere; `kmonitor_agent.fit` reloads by
+All models share one graph and one session. There is no trace to release and no function to
+recreate within a `fit`: operations of the default graph are freed only by clearing the session,
+after which no earlier model can be used. Saving works anywhere; `kmonitor_agent.fit` reloads by
 rebuilding the model between two epochs.
 """
 
@@ -102,11 +102,10 @@ class V1GraphFramework:
             self._framework_info.unavailable["save"] = why
 
     def info(self) -> FrameworkInfo:
-        """As it was when TensorFlow was first used."""
+        """Facts from the time when TensorFlow was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
@@ -123,7 +122,6 @@ class V1GraphFramework:
             return Reading.missing("1", f"the optimizer does not report it ({type(exc).__name__})")
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
@@ -159,33 +157,32 @@ class V1GraphReclaim:
         return tf_keras_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array; adds no operation to the graph."""
+        """Value as a numpy array; adds no operation to the graph."""
         return sys.modules["numpy"].asarray(_value(self._package, variable))
 
     def assign(self, variable: Any, value: Any) -> None:
-        """In place, by the variable's own initializer: adds no operation to the graph."""
+        """Assign in place, by the variable's own initializer: adds no operation to the graph."""
         initializer = variable.initializer
         session = keras2_backend(self._package).get_session()
         session.run(initializer, feed_dict={initializer.inputs[1]: value})
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Nothing: a running fit keeps its function in a variable of its own."""
+        """Do nothing: a running fit keeps its function in a local variable."""
         del model
         return ()
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Nothing."""
+        pass
 
     def release_retained(self) -> ReleasedTraces:
-        """Nothing."""
         return ReleasedTraces(why=_NO_COLLECT)
 
     def clear_session(self) -> str:
-        """Never: no model would survive it."""
+        """Never clear: no model would survive it."""
         return f"session not cleared: {WHY_NOT}"
 
     def inexact(self, model: KerasModel) -> str:
-        """Why not, if the train step draws from operations whose counters cannot be saved."""
+        """Non-empty if the train step draws from operations whose counters cannot be saved."""
         operations = _step_operations(model) & STATEFUL_RANDOM
         if not operations:
             return ""
@@ -229,10 +226,10 @@ class _ScopeCounts:
 
 
 def why_names_missing(package: str, *names: str) -> str:
-    """Why values cannot be read and written, or the rest done; empty when they can.
+    """Reason why values cannot be read and written, or a needed name is missing; empty if neither.
 
     Args:
-        package: The Keras 2.
+        package: Name of the Keras 2 package.
         *names: More names of its backend that are needed.
     """
     try:
@@ -263,7 +260,7 @@ def _value(package: str, variable: Any) -> Any:
 
 
 def _step_operations(model: KerasModel) -> set[str]:
-    """Kinds of operations that a train step runs: what it fetches, and what that needs."""
+    """Kinds of operations that a train step runs: its fetches and their ancestors."""
     function = getattr(model, "train_function", None)
     fetched = [getattr(output, "op", None) for output in getattr(function, "outputs", ())]
     fetched = [op for op in (*fetched, getattr(function, "updates_op", None)) if op is not None]
@@ -327,7 +324,7 @@ class V1GraphRebuilder:
         self._package = package
 
     def why_forbidden(self) -> str:
-        """Why not, if the script builds in a graph or a session of its own."""
+        """Non-empty if the script builds in a graph or a session of its own."""
         if why := why_names_missing(self._package, *_NEEDED):
             return why
         v1 = sys.modules["tensorflow"].compat.v1
@@ -343,7 +340,7 @@ class V1GraphRebuilder:
         return ""
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
-        """Build it once in a graph that is thrown away: no variable gets a value there."""
+        """Build the model once in a temporary graph, where no variable gets a value."""
         if script is None and (why := why_not_copyable(model)):
             raise CannotRebuild(why)
         if not getattr(model, "built", False):
@@ -429,7 +426,7 @@ def _preserve_random_numbers() -> Generator[None]:
 
 
 def v1_graph_rebuilder(model: KerasModel) -> V1GraphRebuilder:
-    """For models of this model's Keras."""
+    """Rebuilder for models of this model's Keras."""
     return V1GraphRebuilder(keras_package(model))
 
 

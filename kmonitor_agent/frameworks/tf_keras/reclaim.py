@@ -70,15 +70,15 @@ class TfKerasReclaim:
         return tf_keras_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype."""
+        """Value as a numpy array of the variable's own dtype."""
         return self._same.read(variable)
 
     def assign(self, variable: Any, value: Any) -> None:
-        """In place; large variables slice by slice."""
+        """Assign in place; large variables slice by slice."""
         self._same.assign(variable, value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions, but for one that the script put there."""
+        """Forget train, test and predict functions, except one that the script put there."""
         dropped = self._same.drop_functions(model)
         if "train_function" in dropped and getattr(model, "train_tf_function", None) is not None:
             # The same function again, which TensorBoard logs the graph from.
@@ -98,11 +98,14 @@ class TfKerasReclaim:
         self._same.forget_traced()
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them as tf_keras would when it next needs them; nothing is traced yet."""
+        """Create step functions as tf_keras would when it next needs them.
+
+        Nothing is traced yet.
+        """
         self._same.make_functions(model, names)
 
     def release_retained(self) -> ReleasedTraces:
-        """See `RetainedTraces.release`; functions of before a `compile` are released first."""
+        """See `RetainedTraces.release`; functions from before a `compile` are released first."""
         forgotten = [forget_replaced_functions(model) for model in models_with_functions()]
         if any(forgotten):
             gc.collect()  # a function is part of a cycle
@@ -119,7 +122,7 @@ class TfKerasReclaim:
         return why_not_alone(model, action)
 
     def inexact(self, model: KerasModel) -> str:
-        """Why not, if a train step draws from stateful operations, which a retrace seeds again."""
+        """Non-empty if a train step has stateful operations, which a retrace seeds again."""
         random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
         # What Python counts while it traces is a constant of the trace.
         optimizer = instance_dict(model).get("optimizer")

@@ -1,9 +1,9 @@
 # pyright: basic
-"""Resuming of a tf_keras `fit`: the model is built again, its data go on where they had been.
+"""Resuming of a tf_keras `fit`: the model is built again, its data continue where they were.
 
 Over arrays, generators and with `steps_per_epoch` one iterator serves all epochs of a `fit`: it is
-made when the first epoch begins, and the batches that the epochs before took are taken then. Else
-one is made for each epoch, and one more before the first.
+created when the first epoch begins, and the batches of the epochs before are skipped then.
+Otherwise one is created for each epoch, and one more before the first.
 """
 
 import sys
@@ -42,11 +42,11 @@ class TfKerasFitData:
     """Data in the frame of tf_keras' `fit`; implements `FitData`.
 
     Attributes:
-        handler: Its `DataHandler`.
-        validation: Arguments for that of the validation; empty without one.
-        epochs: As the script gave it.
-        behind: Epochs whose batches have yet to be taken from the iterator.
-        ended: Epochs that ran; the data have yet to learn of the end of the last one.
+        handler: `DataHandler` of the fit.
+        validation: Arguments for the `DataHandler` of the validation; empty without a validation.
+        epochs: Argument `epochs` of the script.
+        behind: Number of epochs whose batches have yet to be taken from the iterator.
+        ended: Number of epochs that ran; the data handler has yet to finish the last one.
     """
 
     handler: Any
@@ -56,7 +56,7 @@ class TfKerasFitData:
     ended: int = field(default=0)
 
     def has_iterator(self) -> bool | None:
-        """None: TensorFlow's iterators draw by seeds of their own."""
+        """Always None: TensorFlow's iterators draw by seeds of their own."""
         return None
 
     def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
@@ -95,7 +95,7 @@ class TfKerasFitData:
             self.handler._adapter.on_epoch_end()  # noqa: SLF001
 
     def begin_first_epoch(self) -> None:
-        """Take from the iterator that `fit` goes on with."""
+        """Take batches from the iterator with which `fit` continues."""
         epochs, self.behind = self.behind, 0
         if not epochs:
             return
@@ -107,11 +107,10 @@ class TfKerasFitData:
             write_random_states(states)
 
     def read_generators(self) -> list[Any]:
-        """None."""
         return []
 
     def write_generators(self, states: Sequence[Any]) -> None:
-        """Nothing."""
+        pass
 
     def _consume(self, iterator: Any, epochs: int) -> None:
         steps = self.handler.inferred_steps
@@ -167,7 +166,7 @@ def is_keras2(model: KerasModel) -> bool:
 
 
 class _GoesOnAt:
-    """A training state as `fit` keeps one, which gives it the first epoch."""
+    """A training state like that of `fit`, which tells `fit` its first epoch."""
 
     def __init__(self, epoch: int) -> None:
         self._epoch = epoch
@@ -180,8 +179,6 @@ class _GoesOnAt:
 
 
 class TfKerasFitResumer:
-    """Implements `FitResumer`."""
-
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
         tf: Any = sys.modules["tensorflow"]
         if not tf.compat.v1.executing_eagerly_outside_functions():
@@ -215,7 +212,7 @@ class TfKerasFitResumer:
             )
 
     def why_not_exact(self, inexact: str) -> str:
-        """A traced step that draws from stateful operations goes on otherwise in a new process."""
+        """Non-empty if a traced step has stateful operations, which restart in a new process."""
         return inexact
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
@@ -230,7 +227,7 @@ class TfKerasFitResumer:
         build_with_optimizers(model, config if has_shapes else None, trained, optimizers, _build)
 
     def make_global_seed(self) -> None:
-        """Nothing: tf_keras' own generator is none of the variables."""
+        """Do nothing: tf_keras' own generator is not among the variables."""
 
     def begin_at(self, model: KerasModel, epoch: int | None) -> None:
         # `fit` reads it once, after `on_train_begin`.

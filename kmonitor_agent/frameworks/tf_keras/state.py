@@ -1,10 +1,10 @@
 # pyright: basic
 """State of a tf_keras training: each variable that its result depends on, and the session.
 
-tf_keras lists weights only. What else is drawn from or counted (generators of random layers,
-hyperparameters of old optimizers, loss scales) is found by following what TensorFlow tracks for
-checkpoints. A Keras 2 is tf_keras or keras up to 2.15; its session is cleared without forgetting
-the settings that a script made.
+tf_keras lists weights only. Other state (generators of random layers, hyperparameters of old
+optimizers, loss scales) is found by following the objects that TensorFlow tracks for checkpoints.
+A Keras 2 is tf_keras or keras up to 2.15; its session is cleared without forgetting the script's
+settings.
 """
 
 import importlib
@@ -43,7 +43,7 @@ from kmonitor_agent.frameworks.script_values import (
 )
 
 _LOOP_COUNTERS: Final = ("_train_counter", "_test_counter", "_predict_counter")
-"""tf_keras' own loops set them to 0 before they read them."""
+"""Variables that tf_keras' own loops set to 0 before they read them."""
 
 
 def tf_keras_state(model: KerasModel) -> list[StateVariable]:
@@ -157,7 +157,7 @@ def _children(tracked: Any) -> list[Any]:
 
 
 def _dependencies(tracked: Any) -> list[Any]:
-    """What TensorFlow tracks of an object for checkpoints."""
+    """Objects that TensorFlow tracks below an object for checkpoints."""
     if is_known_class(type(tracked)) and not is_layer(tracked):
         read_children: Any = getattr(tracked, "_trackable_children", None)
         try:
@@ -202,7 +202,7 @@ def keras2_backend(package: str) -> Any:
 
 
 def clear_keras2_session(package: str) -> str:
-    """Reset the default graph and kernel caches in eager mode; why it was left out, else empty.
+    """Reset the default graph and kernel caches in eager mode; return why not, else "".
 
     Names already given, a learning phase set by the script and a session set by it stay, so a
     script and its other models go on as before.
@@ -232,7 +232,7 @@ def clear_keras2_session(package: str) -> str:
 
 
 def continue_name_counters(backend: Any, names: list[dict[Any, int]]) -> None:
-    """Go on counting names where the graphs before stopped, so that none comes twice."""
+    """Continue counting names where the graphs before stopped, so that no name comes twice."""
     for counters, known in zip(keras2_name_counters(backend), names, strict=False):
         counters.clear()
         counters.update(known)

@@ -66,19 +66,16 @@ class TorchFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """As it was when PyTorch was first used."""
+        """Facts from the time when PyTorch was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
-        """The optimizer's learning rate now."""
         return read_learning_rate(model)
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
@@ -132,23 +129,26 @@ class Keras3TorchReclaim:
         return torch_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype."""
+        """Value as a numpy array of the variable's own dtype."""
         return read_tensor(tensor_of(variable))
 
     def assign(self, variable: Any, value: Any) -> None:
-        """In place: the tensor, its place and its gradient stay."""
+        """Assign in place: the tensor, its device and its gradient stay."""
         write_tensor(tensor_of(variable), value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions, but for one that the script put there."""
+        """Forget train, test and predict functions, except one that the script put there."""
         return drop_functions(model)
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them again; `torch.compile` compiles when they are called."""
+        """Create these functions again; `torch.compile` compiles when they are called."""
         make_functions(model, names)
 
     def release_retained(self) -> ReleasedTraces:
-        """Memory that the device's allocator holds but does not use; PyTorch retains no graphs."""
+        """Release memory that the device's allocator holds but does not use.
+
+        PyTorch retains no graphs.
+        """
         empty_device_caches()
         return ReleasedTraces()
 
@@ -166,7 +166,7 @@ class Keras3TorchReclaim:
         return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:
-        """Why not, if the step is compiled: the compiler remembers the shapes that it has seen."""
+        """Non-empty if the step is compiled: the compiler remembers the shapes it has seen."""
         values = instance_dict(model)
         if not values.get("_jit_compile") or values.get("_run_eagerly"):
             return ""
@@ -181,7 +181,7 @@ _FOREIGN: Final = {
     "float8_e4m3fn": "uint8",
     "float8_e5m2": "uint8",
 }
-"""dtypes that numpy knows only by ml_dtypes, to integers of the same width."""
+"""dtypes that numpy knows only through ml_dtypes, to integers of the same width."""
 
 
 def torch_state(model: KerasModel) -> list[StateVariable]:
@@ -212,7 +212,7 @@ def _tensors(model: KerasModel) -> Iterator[tuple[str, Any]]:
 
 
 def _held_tensors(module: Any, kind: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """As PyTorch's `named_parameters` and `named_buffers`, which ask each module."""
+    """Like PyTorch's `named_parameters` and `named_buffers`, which call each module."""
     seen.add(id(module))
     values = instance_dict(module)
     for name, tensor in list((values.get(kind) or {}).items()):

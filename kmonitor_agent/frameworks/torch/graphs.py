@@ -21,7 +21,7 @@ _EAGER: Final = (
 class TorchGraphs:
     """Counts captured graphs; `count` belongs to the training thread, `number` to any.
 
-    The counts at the time when all graphs were dropped are subtracted.
+    Counts are relative to the time when all graphs were dropped.
     """
 
     def __init__(self) -> None:
@@ -52,11 +52,11 @@ class TorchGraphs:
         return Reading(float(counts["graphs"]), "functions", source)
 
     def why_unreadable(self) -> str:
-        """Why this PyTorch cannot be read at all; empty when it can, also without graphs."""
+        """Reason why this PyTorch cannot be read at all; empty if it can, also without graphs."""
         return _captured_counts()[1]
 
     def all_dropped(self) -> None:
-        """All graphs were released."""
+        """Note that all graphs were released."""
         self._dropped = _captured_counts()[0]
 
     def _counts_since_reload(self) -> tuple[dict[str, int], str]:
@@ -69,7 +69,7 @@ class TorchGraphs:
 
 
 def _captured_counts() -> tuple[dict[str, int], str]:
-    """Graphs and calls that were captured since the process began; why not, else empty."""
+    """Graphs and calls captured since the process began; and why they are unknown, else ""."""
     if _dynamo() is None:
         return {"graphs": 0, "calls": 0}, ""
     try:
@@ -84,7 +84,10 @@ def _captured_counts() -> tuple[dict[str, int], str]:
 
 
 def reset_dynamo() -> str:
-    """Release everything that `torch.compile` has compiled; why not, else empty."""
+    """Release everything that `torch.compile` has compiled.
+
+    Return why it was not done, else "".
+    """
     module = _dynamo()
     if module is None:
         return ""
@@ -97,7 +100,7 @@ def reset_dynamo() -> str:
 
 
 def _dynamo() -> Any:
-    """The compiler of `torch.compile`; None where it was not imported."""
+    """Compiler of `torch.compile`; None if it was not imported."""
     return sys.modules.get("torch._dynamo")
 
 

@@ -16,7 +16,7 @@ class TorchAllocator:
     """Reads the allocator; from any thread, some ten microseconds."""
 
     def __init__(self, device: str) -> None:
-        """Keep which device to read.
+        """Prepare a reader for one device.
 
         Args:
             device: As Keras names it where the model is made: "cpu", "cuda", "cuda:1".

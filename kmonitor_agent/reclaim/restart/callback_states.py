@@ -1,4 +1,4 @@
-"""The plain attributes of a fit's callbacks: History, EarlyStopping and the user's own."""
+"""Plain attributes of a fit's callbacks: History, EarlyStopping and the user's own."""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -21,16 +21,18 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
 _OF_KERAS: Final = frozenset({"keras", "tf_keras"})
 _LARGEST_BYTES: Final = 64 * 2**20
-"""Most bytes of arrays kept of one attribute of a user's callback, which may hold whole data sets
-that the script makes again, or the growth that a restart is to end; best weights of Keras' own
-callbacks are kept whatever their size."""
+"""Maximum size of the arrays kept of one attribute of a user's callback, bytes.
+
+An attribute may hold whole data sets that the script creates again, or the growth that a restart
+is to end; best weights of Keras' own callbacks are kept whatever their size.
+"""
 
 
 def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...], tuple[str, ...]]:
-    """Attributes of every callback, and those that were left out, in words.
+    """Attributes of every callback, and texts on those that were left out.
 
     Args:
-        callbacks: Of the fit, in order.
+        callbacks: Callbacks of the fit, in order.
     """
     states: list[CallbackState] = []
     left_out: list[str] = []
@@ -71,9 +73,9 @@ def _with_state(callbacks: Sequence[Any]) -> list[Any]:
 
 
 def _is_stateless(kind: type[Any]) -> bool:
-    """True for our own, which a fit may have at one time and not at another, and the progress bar.
+    """True for our own callbacks, which a fit may have or not, and the progress bar.
 
-    What the script derives from ours has its own state.
+    Classes that the script derives from ours have state.
     """
     package = class_package(kind)
     is_bar = package in _OF_KERAS and class_name(kind) == "ProgbarLogger"
@@ -81,14 +83,14 @@ def _is_stateless(kind: type[Any]) -> bool:
 
 
 def _own_attributes(kind: type[Any]) -> frozenset[str]:
-    """What a callback of ours, or one that the script derived from it, keeps for itself."""
+    """Names of attributes that our callbacks, and classes derived from them, own."""
     ours = (each for each in class_bases(kind) if class_package(each) == "kmonitor_agent")
     names = (own_attributes(each).get("OWN_ATTRIBUTES", ()) for each in ours)
     return frozenset[str]().union(*names)
 
 
 def _array_bytes(value: object) -> int | None:
-    """Bytes of the arrays in plain data; None: it is not plain."""
+    """Size of the arrays in plain data, bytes; None if the data are not plain."""
     store = ArrayStore()
     try:
         to_json(value, store)

@@ -1,8 +1,8 @@
-"""Child process of the script, which notices nothing: same terminal, same signals, same end.
+"""Child process of the script, transparent for it: same terminal, same signals, same end.
 
 The child stays in our process group, as under `env` or `time`: in a pipeline and under job control
-the shell treats both as one. What the terminal sends reaches the whole group; only what was sent
-to us alone is passed on.
+the shell treats both as one. Signals of the terminal reach the whole group; only signals sent to
+us alone are passed on.
 """
 
 import os
@@ -32,23 +32,23 @@ _FROM_TERMINAL: Final = frozenset(
     {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGWINCH, signal.SIGHUP}
 )
 _BY_KERNEL: Final = 0
-"""`si_code` is above this when the kernel sent a signal, for the terminal; else a process did."""
+"""`si_code` is above this if the kernel sent a signal, for the terminal; else a process did."""
 
 _PYTHONS_OWN: Final = frozenset(
     {signal.SIGPIPE, signal.SIGXFSZ} if hasattr(signal, "SIGXFSZ") else {signal.SIGPIPE}
 )
-"""Signals that Python ignores in itself and a child must not inherit ignored."""
+"""Signals that Python itself ignores and that a child must not inherit as ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptExit:
-    """How a child ended.
+    """End of a child process.
 
     Attributes:
-        status: Exit status; 0 when a signal ended it.
-        signal: Number of the signal that ended it; 0 when it left by itself.
-        forwarded_signal: Number of the ending signal that we were sent, by Ctrl+C for example; 0:
-            none.
+        status: Exit status; 0 if a signal ended it.
+        signal: Number of the signal that ended it; 0 if it exited by itself.
+        forwarded_signal: Number of the terminating signal that we received, by Ctrl+C for example;
+            0: none.
     """
 
     status: int = 0
@@ -60,17 +60,17 @@ class ScriptProcess:
     """One process of the script; `wait` once.
 
     Attributes:
-        pid: Its process id.
+        pid: Process id.
     """
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
             argv: Program, looked up in PATH, and its arguments.
 
         Raises:
-            OSError: It cannot be started.
+            OSError: The program cannot be started.
         """
         signal.signal(signal.SIGCHLD, _nothing)
         self._before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
@@ -84,7 +84,7 @@ class ScriptProcess:
             raise
 
     def wait(self) -> ScriptExit:
-        """Pass signals on until it has ended."""
+        """Forward signals until the process has ended."""
         try:
             while True:
                 number, by_terminal = _next_signal()
@@ -111,7 +111,10 @@ class ScriptProcess:
 
 
 def exit_as(script_exit: ScriptExit) -> int:
-    """End this process as the child ended: by the same signal, else the status to leave with."""
+    """End this process by the child's signal.
+
+    If there was none, return the status to exit with.
+    """
     if not script_exit.signal:
         return script_exit.status
     sys.stdout.flush()
@@ -126,7 +129,7 @@ def exit_as(script_exit: ScriptExit) -> int:
 
 
 def _next_signal() -> tuple[int, bool]:
-    """The next signal, and whether the terminal sent it, to the whole group."""
+    """(next signal, True if the terminal sent it, to the whole group)."""
     wanted = {*_PASSED_ON, signal.SIGCHLD}
     if hasattr(signal, "sigwaitinfo"):
         info = signal.sigwaitinfo(wanted)
@@ -137,4 +140,7 @@ def _next_signal() -> tuple[int, bool]:
 
 
 def _nothing(number: int, frame: object) -> None:
-    """Without a handler a system may drop the signal before it is waited for."""
+    """Handler that does nothing.
+
+    Without a handler a system may drop a signal before it is waited for.
+    """

@@ -1,8 +1,8 @@
 """Crash diagnosis: how a child process ended, and its record in the run's spool.
 
-The kernel's counters of processes killed for want of memory, read before and after, decide what a
-SIGKILL meant. The record is appended after the process is gone, where its own last event does not
-already say how it ended. Folds are diagnosed by it too (`studies.local_attempt`); runs that died
+The kernel's counters of processes killed for lack of memory, read before and after, decide the
+cause of a SIGKILL. The record is appended after the process is gone, unless its own last event
+already reports the end. Folds are diagnosed here too (`studies.local_attempt`), runs that died
 without a supervisor by the hub (`kmonitor.hub.ingest.liveness`).
 """
 
@@ -26,13 +26,14 @@ from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 @dataclass(frozen=True, slots=True)
 class ProcessDeath:
-    """What is known of how a process ended.
+    """Cause of a process's end, as far as known.
 
     Attributes:
-        how: "memory": killed by the kernel for want of memory; "signal"; "status": by itself.
-        signal: "SIGKILL", or empty.
-        status: Exit status; 0 when a signal ended it.
-        why: In words: what is known and where from.
+        how: "memory": killed by the kernel for lack of memory; "signal"; "status": exited by
+            itself.
+        signal: Name of the signal, such as "SIGKILL"; empty if there was none.
+        status: Exit status; 0 if a signal ended it.
+        why: Text on the cause, with its source.
     """
 
     how: Literal["memory", "signal", "status"]
@@ -44,11 +45,11 @@ class ProcessDeath:
 def diagnose_exit(
     script_exit: ScriptExit, before: OomKillCounts, after: OomKillCounts
 ) -> ProcessDeath:
-    """How a child ended.
+    """Cause of a child's end.
 
     Args:
-        script_exit: What the system said.
-        before: Counters before it was started.
+        script_exit: End of the child as the system reported it.
+        before: Counters from before the child was started.
     """
     if not script_exit.signal:
         return ProcessDeath(
@@ -114,21 +115,21 @@ _LOCK_WAIT_S: Final = 3.0
 _LOCK_AGAIN_S: Final = 0.05
 
 _EVENTS_SEARCHED: Final = 64
-"""How many of the last events are searched for the process's own report of its end."""
+"""Number of last events that are searched for the process's own report of its end."""
 
 
 def record_death(
     folders: Folders, run: str, death: ProcessDeath, *, is_requested: bool, supervisor: int
 ) -> bool:
-    """Append a process's cause of death to its run, unless its own last event says it.
+    """Append a process's cause of death to its run, unless its own last event reports it.
 
     Args:
-        folders: Where the spool lies.
-        is_requested: Whether the signal had been sent to us.
-        supervisor: Our process id when another process follows, else 0.
+        folders: Folder of the spool.
+        is_requested: True if the signal had been sent to us.
+        supervisor: Our process id if another process follows, else 0.
 
     Returns:
-        Whether something was appended; also False where the disk or its lock forbids it.
+        True if a record was appended; also False if the disk or its lock forbids it.
     """
     try:
         last = _retried(lambda: _read_last(folders, run))
@@ -151,7 +152,7 @@ def record_death(
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """What the spool of a run ends with."""
+    """Facts, last number and ending events in the spool of a run."""
 
     facts: SessionFacts
     seq: int
@@ -221,7 +222,7 @@ def _append(folders: Folders, last: _Last, event: SessionDied) -> bool | None:
 
 
 def _retried(act: Callable[[], T]) -> T | None:
-    """The result, or None when a hub that reads the spool holds it for too long."""
+    """Result of `act`; None if a hub that reads the spool holds it for too long."""
     end_s = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:

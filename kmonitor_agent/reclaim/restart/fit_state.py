@@ -45,16 +45,16 @@ from kmonitor_agent.wire.local.private_files import (
 
 FORMAT: Final = "kmonitor-fit-1"
 STATE_BYTES: Final = 256 * 2**20
-"""Most bytes of the JSON of a fit's state; arrays are beside it."""
+"""Maximum size of the JSON of a fit's state, bytes; arrays are in another file."""
 
 
 @dataclass(frozen=True, slots=True)
 class VariableFacts:
-    """One saved variable, to find its counterpart.
+    """Identity of one saved variable, to find its counterpart.
 
     Attributes:
-        path: "model/dense/kernel".
-        shape: As text.
+        path: Path such as "model/dense/kernel".
+        shape: Shape as text.
     """
 
     path: str
@@ -66,8 +66,8 @@ class CallbackState:
     """Plain attributes of one callback of the fit.
 
     Attributes:
-        kind: Its class's name.
-        attributes: By name.
+        kind: Name of its class.
+        attributes: Attributes by name.
     """
 
     kind: str
@@ -81,8 +81,8 @@ class RestartOrigin:
     Attributes:
         command: Id of the command, or empty.
         requested_by: "script", "limit ram 80%", a user's name; empty without a request.
-        left_wall_s: When the process began to leave, seconds since 1970.
-        record: What is known of the restart by then, encoded; the next process completes it.
+        left_wall_s: Time at which the process began to leave, UTC epoch seconds.
+        record: Record of the restart so far, encoded; the next process completes it.
     """
 
     command: str = ""
@@ -93,28 +93,29 @@ class RestartOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FitState:
-    """Everything about a fit but its variables' values.
+    """State of a fit, without the values of its variables.
 
     Attributes:
         run: Run id.
-        fit: Ordinal in the run, from 1.
-        kind: Taken at an epoch's end, or at the end of the fit.
-        model: Its name.
-        next_epoch: Index of the epoch to go on with.
-        epochs_run: Epochs that ran in it, over all processes.
-        evaluations: Validations that ran in it likewise.
-        stopped: Its stop was requested: no epoch follows.
-        build_config: What `build_from_config` takes; None if the model has none.
-        optimizers: For each optimizer the ordinals, among the model's variables, that it trains.
-        variables: In order.
-        state_bytes: Their size, bytes.
-        callbacks: In the order of the fit.
+        fit: Ordinal of the fit in the run, from 1.
+        kind: Time of saving: the end of an epoch, or of the fit.
+        model: Name of the model.
+        next_epoch: Index of the epoch to continue with.
+        epochs_run: Number of epochs that ran in the fit, over all processes.
+        evaluations: Number of validations that ran in the fit, over all processes.
+        stopped: True if a stop was requested: no epoch follows.
+        build_config: Argument for `build_from_config`; None if the model has none.
+        optimizers: For each optimizer, the indices of the model's variables that it trains.
+        variables: Saved variables, in order.
+        state_bytes: Size of the variables, bytes.
+        callbacks: States of the callbacks, in the order of the fit.
         random: States of the random generators.
-        generators: Those of the data's own, in order.
-        iterator: Where the iterator began that the next epoch goes on with, if it drew.
-        limits: Limits that were set from outside, encoded; empty if none were.
-        origin: Who requested the restart.
-        left_out: What could not be kept, in words.
+        generators: States of the data's own random generators, in order.
+        iterator: Start of the iterator with which the next epoch continues; None if it drew
+            nothing.
+        limits: Limits that were set by command, encoded; empty if there are none.
+        origin: Origin of the restart.
+        left_out: State that could not be kept, as texts.
     """
 
     run: str
@@ -139,10 +140,10 @@ class FitState:
 
 
 class CannotResume(Exception):
-    """A fit's state does not fit what the script does now; going on would change its result.
+    """A fit's saved state does not match the script; continuing would change the result.
 
     Attributes:
-        why: What differs and what to do, for the user.
+        why: The difference and the remedy, for the user.
     """
 
     def __init__(self, why: str) -> None:
@@ -151,28 +152,28 @@ class CannotResume(Exception):
 
 
 class FitStateStore:
-    """The states of a run's fits in one folder; owned by the training thread."""
+    """States of a run's fits in one folder; owned by the training thread."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is created before the first save.
+        """Prepare; nothing is created before the first save.
 
         Args:
-            folder: The run's, in the supervision's.
+            folder: Folder of the run, in the folder of the supervision.
         """
         self._folder = folder
 
     def save(
         self, state: FitState, variables: Sequence[StateVariable], read: Callable[[Any], Any]
     ) -> Checkpoint:
-        """Commit a state in place of the fit's earlier one.
+        """Commit a state, replacing the fit's earlier one.
 
         Args:
-            state: All but the values.
-            variables: As `state.variables` names them.
-            read: Gives a variable's value as a numpy array.
+            state: State without the values.
+            variables: Variables in the order of `state.variables`.
+            read: Returns a variable's value as a numpy array.
 
         Raises:
-            SaveRefused: No room or no permission; the earlier state stays.
+            SaveRefused: No space or no permission; the earlier state stays.
         """
         array_store = ArrayStore()
         plain = to_json(_as_dict(state), array_store)
@@ -196,10 +197,10 @@ class FitStateStore:
         return saved
 
     def read(self, fit: int) -> "SavedFit | None":
-        """The committed state of a fit; None if it has none.
+        """Committed state of a fit; None if it has none.
 
         Raises:
-            CannotResume: What is there cannot be read.
+            CannotResume: The saved state cannot be read.
         """
         try:
             document = json.loads(read_plain(self._path(fit), STATE_BYTES))
@@ -210,10 +211,10 @@ class FitStateStore:
         return SavedFit(document, self._store_folder(fit))
 
     def mark_as_resumed(self, fit: int, checksum: str) -> bool:
-        """Whether a state is resumed for the first time; after a crash it may be resumed again.
+        """Mark a state as resumed; True for the first time, False if resumed again after a crash.
 
         Raises:
-            OSError: That could not be noted.
+            OSError: The mark could not be written.
         """
         path = self._folder / f"{fit}.resumed"
         try:
@@ -225,7 +226,7 @@ class FitStateStore:
         return True
 
     def forget(self, fit: int) -> None:
-        """Drop a fit's state: the fit begins from its start."""
+        """Drop a fit's state: the fit starts from the beginning."""
         with contextlib.suppress(OSError):
             self._path(fit).unlink()
 
@@ -273,13 +274,13 @@ def _from_dict(data: dict[str, Any]) -> FitState:
 
 
 class SavedFit:
-    """A committed state, opened: its small values are read, its variables are yet to be."""
+    """A committed state, opened: small values are read, variables not yet."""
 
     def __init__(self, document: Any, folder: Path) -> None:
-        """Read all but the variables.
+        """Read everything except the variables.
 
         Raises:
-            CannotResume: It is damaged.
+            CannotResume: The state is damaged.
         """
         try:
             self._path = folder / str(document["file"])
@@ -301,7 +302,7 @@ class SavedFit:
             raise CannotResume(f"the saved state of a fit is damaged: {exc.why}") from exc
 
     def values(self) -> Iterator[Any]:
-        """Values of the variables in order, read again from the disk, one in memory at a time.
+        """Values of the variables in order, read from the disk, one in memory at a time.
 
         Raises:
             CannotResume: The file is damaged.
@@ -322,17 +323,16 @@ class _Named:
 
 
 def untag_dict(tagged: Any) -> dict[str, Any]:
-    """A dict with texts as keys from its JSON form; values are left in theirs."""
+    """Dict with string keys from its JSON form; values stay in JSON form."""
     return {str(key): value for key, value in tagged["dict"]}
 
 
 def variable_facts(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
-    """Path and shape by which saved variables are found later."""
+    """Paths and shapes by which saved variables are found later."""
     return tuple(VariableFacts(each.path, shape_text(each.variable)) for each in variables)
 
 
 def shape_text(variable: Any) -> str:
-    """A variable's shape as text."""
     return str(tuple(int(n) for n in variable.shape))
 
 
@@ -353,7 +353,7 @@ class ArrayStore:
     """Arrays saved beside the JSON, which refers to them by index.
 
     Attributes:
-        arrays: In order.
+        arrays: The arrays, in order.
     """
 
     arrays: list[Any] = field(default_factory=list[Any])
@@ -363,7 +363,7 @@ class ArrayStore:
         return sum(int(array.nbytes) for array in self.arrays)
 
     def put(self, array: Any) -> int:
-        """Keep an array; its index."""
+        """Add an array; return its index."""
         self.arrays.append(array)
         return len(self.arrays) - 1
 
@@ -372,15 +372,15 @@ _DEEPEST: Final = 16
 
 
 def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
-    """A value as JSON has it.
+    """JSON form of a value.
 
     Args:
-        value: None, numbers, texts, lists, tuples, dicts, numpy's own, and the comparisons that
+        value: None, numbers, strings, lists, tuples, dicts, numpy values, and the comparisons that
             Keras' callbacks keep as `monitor_op`.
-        depth: Containers around it.
+        depth: Number of containers around it.
 
     Raises:
-        NotPlainAttribute: It is, or holds, something else.
+        NotPlainAttribute: The value is, or contains, something else.
     """
     if value is None or is_instance(value, bool):
         return value
@@ -398,7 +398,7 @@ def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
 
 
 def is_array(value: object) -> bool:
-    """Whether it is an array of numpy's."""
+    """True if a value is a numpy array."""
     return is_instance(value, np.ndarray) and is_known_class(type(value))
 
 
@@ -446,10 +446,10 @@ def _comparison_name(value: object) -> str:
 
 
 def from_json(tagged: Any, store: ArrayStore) -> Any:
-    """The value again.
+    """Value from its JSON form.
 
     Raises:
-        ValueError: It is not what `to_json` wrote.
+        ValueError: The argument is not a result of `to_json`.
     """
     if not isinstance(tagged, dict):
         return tagged

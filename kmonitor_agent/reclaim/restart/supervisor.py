@@ -1,4 +1,4 @@
-"""Supervisor of a script: starts it, and again when it requests that or crashed."""
+"""Supervisor of a script: starts it, and restarts it on request or after a crash."""
 
 import os
 import shutil
@@ -29,14 +29,14 @@ LIMITS_OF_RESUMING: Final = (
     " script's fits run in the same order. Code before a fit runs again. The state of your own"
     " generators is not kept."
 )
-"""Said before the first restart."""
+"""Text printed before the first restart."""
 
 CANNOT_START: Final = 126
 NOT_FOUND: Final = 127
 
 
 class CannotSupervise(Exception):
-    """The folder that the script and we share cannot be made.
+    """The folder shared by script and supervisor cannot be created.
 
     Attributes:
         why: The reason.
@@ -52,7 +52,7 @@ class ScriptCannotStart(Exception):
 
     Attributes:
         why: The reason.
-        status: The status to leave with, as shells do.
+        status: Exit status, as shells use it.
     """
 
     def __init__(self, why: str, status: int) -> None:
@@ -67,8 +67,8 @@ class SupervisorOptions:
 
     Attributes:
         argv: Program and arguments.
-        resumes: How often it is started again after a crash, at most.
-        leave_within_s: How long a script may take to leave, seconds.
+        resumes: Maximum number of restarts after a crash.
+        leave_within_s: Maximum time that a script may take to exit, seconds.
     """
 
     argv: Sequence[str]
@@ -77,9 +77,9 @@ class SupervisorOptions:
 
 
 class Supervisor:
-    """Owns the main thread until the script has ended.
+    """Runs a script and restarts it; owns the main thread until the script has ended.
 
-    It needs no hub and does not wait for one: what it reports waits in the spool.
+    It needs no hub and does not wait for one: its reports wait in the spool.
     """
 
     def __init__(
@@ -90,15 +90,15 @@ class Supervisor:
         environ: Mapping[str, str],
         print_line: Callable[[str], None],
     ) -> None:
-        """Make the shared folder.
+        """Create the shared folder.
 
         Args:
-            folders: Where kmonitor's files lie.
+            folders: Folders of kmonitor's files.
             environ: Environment of the script.
-            print_line: Takes a line for the user.
+            print_line: Prints a line for the user.
 
         Raises:
-            CannotSupervise: The folder cannot be made.
+            CannotSupervise: The folder cannot be created.
         """
         self._supervisor_options = options
         self._folders = folders
@@ -115,10 +115,10 @@ class Supervisor:
         self._environ = {**environ, SUPERVISED_VARIABLE: str(self._supervision.folder)}
 
     def run(self) -> ScriptExit:
-        """Run the script to its end; how it ended at last.
+        """Run the script to its end; return the end of its last process.
 
         Raises:
-            ScriptCannotStart: It cannot be started.
+            ScriptCannotStart: The script cannot be started.
         """
         try:
             while True:

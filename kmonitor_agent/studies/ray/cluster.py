@@ -1,4 +1,4 @@
-"""Ray, as folds need it: found or started, asked what it has, given tasks; loaded late."""
+"""Ray for folds: connecting or starting, resources, tasks; imported late."""
 
 import importlib
 import logging
@@ -34,12 +34,12 @@ _MOST_FAILURES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class TaskResources:
-    """What each fold asks of a node.
+    """Resources that each fold requests from a node.
 
     Attributes:
-        gpus: Whole GPUs.
-        memory_bytes: 0: not said.
-        cpus: Whole processors.
+        gpus: Number of GPUs.
+        memory_bytes: Memory, bytes; 0: unspecified.
+        cpus: Number of processors.
     """
 
     gpus: int
@@ -48,12 +48,12 @@ class TaskResources:
 
 
 class TaskFailed(Exception):
-    """Ray ended a task, or could not begin it.
+    """Ray ended a task, or could not start it.
 
     Attributes:
-        cause: How the attempt ended.
-        why: In words.
-        is_set_up: No task can begin; the next one could not either.
+        cause: Cause of the attempt's end.
+        why: The reason, as text.
+        is_set_up: True if no task can start, not even the next one.
     """
 
     def __init__(self, cause: FoldCause, why: str, *, is_set_up: bool = False) -> None:
@@ -67,23 +67,23 @@ class RayCluster:
     """A cluster that this process is connected to; for one thread.
 
     Attributes:
-        task_resources: What each fold asks of a node.
+        task_resources: Resources that each fold requests from a node.
     """
 
     def __init__(self, ray: Any) -> None:
-        """Keep Ray; folds need nothing yet."""
+        """Use this Ray; folds request nothing yet."""
         self._ray = ray
         self.task_resources = TaskResources(gpus=0, memory_bytes=0)
         self._writes: list[Any] = []
 
     def need(self, memory: str | float | None) -> None:
-        """Find what each fold asks of a node here: a GPU where there are any.
+        """Determine the resources of each fold on this cluster: a GPU if there are any.
 
         Args:
-            memory: As given to `run_folds`; a part counts of the smallest node.
+            memory: As for `run_folds`; a percentage refers to the smallest node.
 
         Raises:
-            FoldsRefused: No node has it.
+            FoldsRefused: No node has these resources.
         """
         nodes = self._nodes()
         gpus = int(any(node.get("GPU", 0.0) >= 1 for node in nodes))
@@ -98,12 +98,12 @@ class RayCluster:
         self.task_resources = resources
 
     def send(self, work: Callable[[bytes], Any], data: bytes, name: str, node: str = "") -> Any:
-        """Have a task begin when there is room; returns the stream of its messages.
+        """Start a task when resources are free; returns the stream of its messages.
 
         Args:
             work: A function of a module, which yields bytes.
-            name: As Ray's own tools show it.
-            node: The node that has its files, if it lives; empty: any.
+            name: Name of the task in Ray's own tools.
+            node: Node that has the task's files, used if it is alive; empty: any.
         """
         needs = self.task_resources
         options: dict[str, Any] = {
@@ -121,7 +121,7 @@ class RayCluster:
         return self._ray.remote(**options)(work).remote(data)
 
     def write(self, work: Callable[[str, bytes], None], path: str, data: bytes, node: str) -> None:
-        """Have a small file written on a node."""
+        """Write a small file on a node."""
         options: dict[str, Any] = {
             "num_cpus": 0,
             "max_retries": 0,
@@ -130,7 +130,7 @@ class RayCluster:
         self._writes.append(self._ray.remote(**options)(work).remote(path, data))
 
     def ready(self, streams: Sequence[Any], timeout_s: float) -> list[Any]:
-        """Those that have a message, or are over."""
+        """Streams that have a message, or are over."""
         if not streams:
             return []
         return self._ray.wait(list(streams), num_returns=1, timeout=timeout_s)[0]
@@ -139,7 +139,7 @@ class RayCluster:
         """The next message of a stream that is ready; None at its end.
 
         Raises:
-            TaskFailed: The task did not come to its end.
+            TaskFailed: The task did not run to its end.
         """
         errors: Any = self._ray.exceptions
         try:
@@ -155,19 +155,19 @@ class RayCluster:
             self._ray.cancel(stream, force=True)
 
     def end(self, streams: Sequence[Any]) -> None:
-        """End tasks likewise; returns when they are gone."""
+        """End tasks at once, with all that they started; returns when they are gone."""
         for stream in streams:
             self.cancel(stream)
         self.still_running(streams, _ENDS_WITHIN_S)
 
     def still_running(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
-        """Read streams out of which nothing more is wanted; those that have not ended yet.
+        """Drain streams whose messages are no longer needed; return those that have not ended yet.
 
-        Ray prints an error that nobody read, when it is dropped.
+        Ray prints an error that was not read when its stream is dropped.
 
         Args:
-            streams: Of tasks that are over, or soon will be.
-            timeout_s: How long to wait for each.
+            streams: Streams of tasks that are over, or soon will be.
+            timeout_s: Maximum wait for each, seconds.
         """
         for ref in self.ready(self._writes, 0.0):
             self._writes.remove(ref)
@@ -196,16 +196,16 @@ class RayCluster:
 
 
 def check_installed() -> None:
-    """See that Ray is there. Raises: FoldsRefused: it is not."""
+    """Check that Ray is installed. Raises: FoldsRefused: It is not."""
     _loaded()
 
 
 @contextmanager
 def open_cluster() -> Generator[RayCluster]:
-    """The cluster that the script is connected to, or `RAY_ADDRESS` names; else one of our own.
+    """Connect to the script's cluster, or that of `RAY_ADDRESS`; else start one for the block.
 
     Raises:
-        FoldsRefused: Ray is not installed or not reached.
+        FoldsRefused: Ray is not installed or not reachable.
     """
     ray = _loaded()
     if ray.is_initialized():
@@ -224,10 +224,10 @@ def open_cluster() -> Generator[RayCluster]:
 
 
 def task_failure(exc: Exception) -> TaskFailed:
-    """What an exception of Ray's means for an attempt.
+    """Failure of an attempt for an exception of Ray.
 
     Args:
-        exc: Of `ray.exceptions`.
+        exc: Exception of `ray.exceptions`.
     """
     kinds = {kind.__name__ for kind in type(exc).__mro__}
     text = str(exc).strip()
@@ -290,6 +290,6 @@ def _fits(node: dict[str, float], resources: TaskResources) -> bool:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """On a node: write a small file, whole."""
+    """Write a small file atomically; runs on a node."""
     make_folder(Path(path).parent)
     write_private(Path(path), data)

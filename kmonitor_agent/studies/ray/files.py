@@ -1,4 +1,4 @@
-"""A fold's files, from a node that does not see the study's folder into that folder."""
+"""Transfer of a fold's files, from a node that does not see the study's folder to that folder."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -13,10 +13,10 @@ _FOLD: Final = "fold/"
 
 
 def file_parts(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[FilePart]:
-    """What an attempt left.
+    """Files of an attempt, in parts.
 
     Args:
-        with_files: The value and the fold's own folder too, and not only what it printed.
+        with_files: True to include the value and the fold's own folder, besides the printed text.
 
     Raises:
         OSError: A file cannot be read.
@@ -35,18 +35,17 @@ class FileReceiver:
     """Writes one attempt's parts into the study's folder."""
 
     def __init__(self, paths: StudyPaths, fold: int) -> None:
-        """Begin."""
         self._paths = paths
         self._fold = fold
         value = paths.value_file(fold)
         self._fresh = value.with_name(f"{value.name}.new")
 
     def write_part(self, part: FilePart) -> None:
-        """A part came; those of one file come in order.
+        """Write a part; parts of one file must come in order.
 
         Raises:
-            OSError: It cannot be written.
-            ValueError: It names a place outside of the fold's folder.
+            OSError: The part cannot be written.
+            ValueError: The part's name leads outside of the fold's folder.
         """
         if part.name == "output":
             self._write(self._paths.output_file(self._fold), part.data, is_first=False)
@@ -56,7 +55,7 @@ class FileReceiver:
             self._write(self._target_path(part.name), part.data, is_first=part.is_first)
 
     def commit(self) -> None:
-        """All of it came: the value counts from now on. Raises: OSError."""
+        """Commit the value after all parts were written. Raises: OSError."""
         if self._fresh.exists():
             self._fresh.replace(self._paths.value_file(self._fold))
 

@@ -1,4 +1,4 @@
-"""Makes the jobs of Ray tasks: the function, this process's environment, the fold's indices."""
+"""Jobs of Ray tasks: the function, this process's environment, the fold's indices."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from kmonitor_agent.wire.local.private_files import read_plain
 
 
 class AttemptJobFactory:
-    """Makes the jobs of one study; what is the same for all is read once."""
+    """Creates the jobs of one study; data common to all are read once."""
 
     def __init__(
         self,
@@ -26,13 +26,13 @@ class AttemptJobFactory:
         memory: str | float | None,
         gpus: int,
     ) -> None:
-        """Read what all tasks get.
+        """Read the data common to all tasks.
 
         Args:
-            options: What is to be done.
-            folder: The study's.
-            memory: As given to `run_folds`.
-            gpus: How many GPUs Ray gives each.
+            options: Options of the study.
+            folder: Folder of the study.
+            memory: As for `run_folds`.
+            gpus: Number of GPUs that Ray gives each task.
         """
         self._study_options = options
         self._facts = facts
@@ -44,12 +44,12 @@ class AttemptJobFactory:
     def of(
         self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps_files: bool
     ) -> AttemptJob:
-        """That of one attempt.
+        """Job of one attempt.
 
         Args:
-            attempt: From 1.
-            runs: Run name to run id of the attempts before.
-            keeps_files: Whether another may follow it.
+            attempt: Number of the attempt, from 1.
+            runs: Run names to run ids of earlier attempts.
+            keeps_files: True if another attempt may follow.
         """
         hub = os.environ.get(HUB_VARIABLE, "")
         return AttemptJob(

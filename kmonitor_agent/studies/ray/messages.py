@@ -13,29 +13,30 @@ from kmonitor_agent.wire.spool.format import SessionFacts
 
 
 class AttemptJob(msgspec.Struct, frozen=True):
-    """What a task is to do: one attempt of one fold.
+    """Job for a task: one attempt of one fold.
 
     Attributes:
         study: The study's id.
         folder: Path of the study's folder, where the node may find it too.
-        host: Mark of the host that the study runs on.
-        fold: Index, from 0.
-        folds: How many the study has.
-        attempt: From 1.
-        saves_each_epoch: Whether fits save their state, since the fold may be tried again.
-        keeps_files: Whether its files stay on the node when it is killed, for the next attempt.
-        function: For the fold's own process; Ray carries it, the task does not load it.
+        host: Id of the host that the study runs on.
+        fold: Number of the fold, from 0.
+        folds: Number of folds of the study.
+        attempt: Number of the attempt, from 1.
+        saves_each_epoch: True if fits save their state each epoch, since the fold may be retried.
+        keeps_files: True if its files stay on the node after a kill, for the next attempt.
+        function: Pickled function for the fold's own process; the task does not load it.
         argv: The script's arguments.
-        path: Where the study's process looks for modules.
-        cwd: Its working directory.
-        environ: Variables of it that say how frameworks compute.
-        folder_environment: Variables of it with the folders of kmonitor on that host.
+        path: Module search path of the study's process.
+        cwd: Working directory of the study's process.
+        environ: Environment variables of the study's process that control how frameworks compute.
+        folder_environment: Environment variables of the study's process with kmonitor's folders on
+            its host.
         hub: `KMONITOR_HUB` for nodes elsewhere: a hub that they reach, or "off".
         splits: Name to bytes of the files with this fold's indices.
-        runs: Run name to run id of the attempts before.
-        memory: As given to `run_folds`.
-        timeout_s: Likewise.
-        gpus: How many GPUs Ray gives it.
+        runs: Run names to run ids of earlier attempts.
+        memory: As for `run_folds`.
+        timeout_s: As for `run_folds`.
+        gpus: Number of GPUs that Ray gives the task.
     """
 
     study: str
@@ -61,13 +62,13 @@ class AttemptJob(msgspec.Struct, frozen=True):
 
 
 class AttemptStarted(msgspec.Struct, frozen=True, tag="started"):
-    """The task runs.
+    """The task has started.
 
     Attributes:
         node: Ray's id of the node.
         host: Name of its host.
-        stop_order_path: Folder there that takes a `StopOrder`.
-        has_folder: It sees the study's folder, and no file needs to be carried.
+        stop_order_path: Folder on the node for a `StopOrder`.
+        has_folder: True if it sees the study's folder, so that no file needs to be transferred.
     """
 
     node: str
@@ -77,21 +78,21 @@ class AttemptStarted(msgspec.Struct, frozen=True, tag="started"):
 
 
 class AttemptProgress(msgspec.Struct, frozen=True, tag="progress"):
-    """How far the attempt is.
+    """Progress of the attempt.
 
     Attributes:
-        is_ready: The function was found.
-        elapsed_s: Since it began.
-        steps: So far.
-        share: Of its work, 0..1; None: not known.
-        phase: Where in a fit it is.
-        silent_s: Since its last step.
-        longest_gaps_s: Its longest gaps so far, seconds.
-        held_bytes: By all its processes.
-        peak_bytes: The highest of that.
-        device: Its GPU, as CUDA_VISIBLE_DEVICES names it; empty without.
-        resumed: It went on where the attempt before was killed.
-        runs: Run name to run id.
+        is_ready: True if the function was loaded.
+        elapsed_s: Time since it began, seconds.
+        steps: Number of steps so far.
+        share: Part of its work that is done, 0..1; None: unknown.
+        phase: Phase of the fit in which it is.
+        silent_s: Time since its last step, seconds.
+        longest_gaps_s: Longest gaps between its steps so far, by phase, seconds.
+        held_bytes: Memory of all its processes, bytes.
+        peak_bytes: Peak of `held_bytes`, bytes.
+        device: GPU, as in CUDA_VISIBLE_DEVICES; empty if none.
+        resumed: True if it continued where the attempt before was killed.
+        runs: Run names to run ids.
     """
 
     is_ready: bool
@@ -109,10 +110,10 @@ class AttemptProgress(msgspec.Struct, frozen=True, tag="progress"):
 
 
 class TrainingEvents(msgspec.Struct, frozen=True, tag="events"):
-    """What a training on the node wrote into its spool, in order.
+    """Events that a training on the node wrote into its spool, in order.
 
     Attributes:
-        facts: Who wrote it.
+        facts: Facts of the session that wrote them.
         bodies: Encoded events.
     """
 
@@ -121,12 +122,12 @@ class TrainingEvents(msgspec.Struct, frozen=True, tag="events"):
 
 
 class FilePart(msgspec.Struct, frozen=True, tag="part"):
-    """A piece of a file of the fold's.
+    """Part of a file of the fold.
 
     Attributes:
         name: "value", "output", or "fold/" and the path below the fold's folder.
-        data: What follows in it.
-        is_first: The file begins with it.
+        data: Next bytes of the file.
+        is_first: True for the first part of the file.
     """
 
     name: str
@@ -138,11 +139,11 @@ class AttemptEnded(msgspec.Struct, frozen=True, tag="ended"):
     """The attempt ended; always the last message.
 
     Attributes:
-        attempt: How.
-        death: The same for those who watch its runs.
-        runs: Run name to run id.
-        longest_gaps_s: Longest gaps between its steps, seconds.
-        refused: Why the function is not found; empty when it is.
+        attempt: Record of the attempt.
+        death: End of the attempt's process, for its runs.
+        runs: Run names to run ids.
+        longest_gaps_s: Longest gaps between its steps, by phase, seconds.
+        refused: Reason why the function cannot be loaded; empty if it was.
     """
 
     attempt: Attempt
@@ -156,11 +157,11 @@ TaskMessage = AttemptStarted | AttemptProgress | TrainingEvents | FilePart | Att
 
 
 class StopOrder(msgspec.Struct, frozen=True):
-    """The study ends an attempt, by what other folds taught.
+    """Order of the study to end an attempt, based on other folds.
 
     Attributes:
-        cause: For what.
-        why: In words.
+        cause: Cause of the end.
+        why: The reason, as text.
     """
 
     cause: FoldCause
@@ -173,29 +174,29 @@ _STOP_ORDER_DECODER: Final = msgspec.json.Decoder(StopOrder)
 
 
 def encode_task_message(message: TaskMessage) -> bytes:
-    """A message of a task's, as it travels."""
+    """Encode a message of a task."""
     return msgspec.msgpack.encode(message)
 
 
 def decode_task_message(data: bytes) -> TaskMessage:
-    """The message again. Raises: msgspec.MsgspecError."""
+    """Decode a message of a task. Raises: msgspec.MsgspecError."""
     return _MESSAGE_DECODER.decode(data)
 
 
 def encode_for_task(message: "AttemptJob | StopOrder") -> bytes:
-    """A message of the study's, as it travels: a job as an argument, a stop order as a file."""
+    """Encode a message of the study: a job is sent as an argument, a stop order as a file."""
     if isinstance(message, StopOrder):
         return msgspec.json.encode(message)
     return msgspec.msgpack.encode(message)
 
 
 def decode_job(data: bytes) -> AttemptJob:
-    """A job again. Raises: msgspec.MsgspecError."""
+    """Decode a job. Raises: msgspec.MsgspecError."""
     return _JOB_DECODER.decode(data)
 
 
 def decode_stop_order(data: bytes) -> StopOrder | None:
-    """A stop order again; None while it is not there in full."""
+    """Decode a stop order; None while it is incomplete."""
     try:
         return _STOP_ORDER_DECODER.decode(data)
     except msgspec.MsgspecError:

@@ -1,7 +1,7 @@
-"""The folders of an attempt on a node: the study's own if the node sees it, else one beside.
+"""Folders of an attempt on a node: the study's own if the node sees it, else a replacement.
 
-A task has a process of its own, which nothing follows: its environment, folder and paths are set
-as the fold's process is to inherit them.
+A task has a process of its own, in which nothing else runs afterwards: environment, working
+directory and paths are set so that the fold's process inherits them.
 """
 
 import os
@@ -43,20 +43,20 @@ _COMPUTING: Final = (
     "OPENBLAS_",
     "PYTHONHASHSEED",
 )
-"""How the names of variables begin that say how frameworks compute."""
+"""Prefixes of environment variables that control how frameworks compute."""
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFolders:
-    """The places of one attempt on a node.
+    """Folders of one attempt on a node.
 
     Attributes:
-        paths: The study's, or those of the folder that replaces it.
-        has_folder: They are the study's own.
+        paths: Paths in the study's folder, or in the folder that replaces it.
+        has_folder: True if `paths` are those of the study's own folder.
         stop_order_path: File that the study writes to end the attempt.
-        spool: What trainings write and nobody here takes; None: a hub does.
+        spool: Spool of trainings that no hub on this node reads; None: a hub reads it.
     """
 
     paths: StudyPaths
@@ -65,10 +65,10 @@ class AttemptFolders:
     spool: Path | None
 
     def leave(self, fold: int, *, keeps_files: bool) -> None:
-        """The attempt is over and all of it was sent.
+        """Clean up after an attempt whose files were all sent.
 
         Args:
-            keeps_files: The next attempt may go on from its files.
+            keeps_files: True if the next attempt may continue from its files.
         """
         self.stop_order_path.unlink(missing_ok=True)
         if self.spool is not None:
@@ -82,11 +82,11 @@ class AttemptFolders:
 
 
 def prepare_node(job: AttemptJob) -> AttemptFolders:
-    """Find or make an attempt's places, and have this process be like the study's.
+    """Find or create an attempt's folders, and set this process up like the study's.
 
     Raises:
-        OSError: They cannot be made.
-        NotPrivate: Others may enter them.
+        OSError: The folders cannot be created.
+        NotPrivate: Other users may enter the folders.
     """
     own = make_studies_folder(find_folders()) / job.study
     make_private_folder(own)
@@ -107,7 +107,7 @@ def prepare_node(job: AttemptJob) -> AttemptFolders:
 
 
 def host_id() -> str:
-    """This host since it was started, unlike any other."""
+    """Id of this host since its boot, unique among hosts."""
     try:
         boot_id = _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
@@ -116,12 +116,12 @@ def host_id() -> str:
 
 
 def framework_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that say how frameworks compute: the same on every node as in the script."""
+    """Variables that control how frameworks compute; equal on every node and in the script."""
     return {name: value for name, value in environ.items() if name.startswith(_COMPUTING)}
 
 
 def kmonitor_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that say where kmonitor's files are, and its hub."""
+    """Variables with the locations of kmonitor's files and its hub."""
     names = (*FOLDER_VARIABLES, HUB_VARIABLE)
     return {name: environ[name] for name in names if name in environ}
 

@@ -1,6 +1,6 @@
-"""Runs a study on a Ray cluster: a task for each attempt; Ray decides where and when it begins.
+"""Runs a study on a Ray cluster: one task per attempt; Ray decides where and when it starts.
 
-The study judges by what other folds taught, and writes the events of trainings on nodes without a
+The study judges attempts by the other folds, and writes the events of trainings on nodes without a
 hub into this host's spool.
 """
 
@@ -40,29 +40,29 @@ from kmonitor_agent.wire.spool.format import SpoolRecord
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 _OBEYS_WITHIN_S = 30.0
-"""How long a task may take to act on a stop order before Ray ends it, seconds."""
+"""Maximum time for a task to act on a stop order before Ray ends it, seconds."""
 
 
 class RayAttempt:
     """One attempt on a node, as the study sees it; owned by the thread that runs the study.
 
     Attributes:
-        fold: Index.
-        attempt: From 1.
-        stream: Messages of its task, as Ray gives them.
-        attempt_started: Where it runs; None while it waits for room.
-        stop_order: What the study ended it for; None: nothing.
+        fold: Number of the fold, from 0.
+        attempt: Number of the attempt, from 1.
+        stream: Ray's stream of messages of its task.
+        attempt_started: Node of the attempt; None while it waits for resources.
+        stop_order: Order with which the study ended it; None if there is none.
     """
 
     def __init__(
         self, fold: int, attempt: int, stream: Any, times: LearnedTimes, bound: TimeBound
     ) -> None:
-        """Follow a task that was just sent.
+        """Monitor a task that was just sent.
 
         Args:
-            attempt: From 1.
-            times: What other folds taught.
-            bound: How long an attempt may take.
+            attempt: Number of the attempt, from 1.
+            times: Times learned from other folds.
+            bound: Maximum time of an attempt.
         """
         self.fold = fold
         self.attempt = attempt
@@ -78,46 +78,44 @@ class RayAttempt:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its function was found."""
+        """True if its function was loaded."""
         return self._attempt_progress is not None and self._attempt_progress.is_ready
 
     @property
     def share(self) -> float | None:
-        """Part of its work that is done; None: not known."""
+        """Part of its work that is done, 0..1; None: unknown."""
         return None if self._attempt_progress is None else self._attempt_progress.share
 
     @property
     def held_bytes(self) -> int:
-        """Of all its processes, by its last message."""
+        """Memory of all its processes in its last message, bytes."""
         return 0 if self._attempt_progress is None else self._attempt_progress.held_bytes
 
     @property
     def device(self) -> str:
-        """Its GPU there; empty without."""
+        """Its GPU on the node; empty if none."""
         return "" if self._attempt_progress is None else self._attempt_progress.device
 
     @property
     def resumed(self) -> bool:
-        """It went on where the attempt before was killed."""
+        """True if it continued where the attempt before was killed."""
         return self._attempt_progress is not None and self._attempt_progress.resumed
 
     @property
     def is_overdue(self) -> bool:
-        """Whether its task did not act on the stop order."""
+        """True if its task did not act on the stop order in time."""
         return self.stop_order is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
 
     def task_started(self, started: AttemptStarted) -> None:
-        """Its task runs."""
         self.attempt_started = started
         self._started_wall_s = time.time()
 
     def note_progress(self, progress: AttemptProgress) -> None:
-        """It sent how far it is."""
         self._attempt_progress = progress
         self._progress_s = time.monotonic()
 
     def elapsed_s(self, now_s: float) -> float:
-        """Since it began; 0 while it waits."""
+        """Time since it began, seconds; 0 while it waits."""
         return (
             0.0
             if self._attempt_progress is None
@@ -125,13 +123,13 @@ class RayAttempt:
         )
 
     def limit_s(self, now_s: float) -> float | None:
-        """How long it may take, seconds; None: not known yet."""
+        """Maximum time that it may take, seconds; None: not known yet."""
         elapsed_s = self.elapsed_s(now_s)
         finished_s = self._learned_times.finished_s
         return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
 
     def judge(self, now_s: float) -> StopOrder | None:
-        """By what the other folds taught: what it is to be ended for; returned once."""
+        """Judge the attempt by the other folds; return a stop order once, if it is to be ended."""
         progress = self._attempt_progress
         if progress is None or self.stop_order is not None:
             return None
@@ -152,10 +150,10 @@ class RayAttempt:
         return self.stop_order
 
     def ended_by(self, cause: FoldCause, why: str) -> Attempt:
-        """How it ended, where its task cannot say.
+        """Record of an attempt whose task cannot report its end.
 
         Args:
-            cause: As Ray says; the study's own order goes before it.
+            cause: Cause from Ray; the study's own order takes precedence.
         """
         progress = self._attempt_progress
         stop = self.stop_order
@@ -182,7 +180,7 @@ _ENDS_WITHIN_S: Final = 5.0
 
 
 class RayRunner:
-    """Owned by the thread that calls `run_folds`."""
+    """Runs the folds of a study on Ray; owned by the thread that calls `run_folds`."""
 
     def __init__(
         self,
@@ -192,13 +190,13 @@ class RayRunner:
         queue: FoldQueue,
         folders: Folders,
     ) -> None:
-        """Keep the parts.
+        """Prepare; nothing runs yet.
 
         Args:
-            options: What is to be done; of `at_once` many tasks some may wait for room.
-            factory: Makes the job of each task.
-            queue: What was done.
-            folders: Where this host's spools lie.
+            options: Options of the study; some of the `at_once` tasks may wait for resources.
+            factory: Creates the job of each task.
+            queue: Queue of waiting and finished folds.
+            folders: Folders of this host's spools.
         """
         self._study_options = options
         self._cluster = cluster
@@ -215,12 +213,12 @@ class RayRunner:
         self._runs: dict[int, dict[str, str]] = {}
 
     def run(self) -> None:
-        """Run the folds that wait, each to its end.
+        """Run the waiting folds, each to its end.
 
         Raises:
-            FoldsRefused: The function is not found, or no task can begin; no fold was begun.
-            KeyboardInterrupt: Ctrl+C; everything is ended and noted.
-            OSError: The attempts cannot be written; everything is ended.
+            FoldsRefused: The function cannot be loaded, or no task can start; no fold was started.
+            KeyboardInterrupt: Ctrl+C; all processes are ended and recorded.
+            OSError: The attempts cannot be written; all processes are ended.
         """
         queue = self._fold_queue
         try:
@@ -286,7 +284,7 @@ class RayRunner:
                 self._running.remove(attempt)
 
     def _ended(self, ray_attempt: RayAttempt, ended: AttemptEnded) -> None:
-        """What remains of the stream is its end, which is read when it comes."""
+        """Record the end of an attempt; only the end of its stream remains to be read."""
         if ended.refused and not self._fold_queue.has_started(self._running):
             raise FoldsRefused(ended.refused)
         self._write_file(self._unpacking[ray_attempt.fold].commit)
@@ -358,20 +356,23 @@ _WRITE_EVERY_S: Final = 5.0
 _LOCK_WITHIN_S: Final = 3.0
 _LOCK_AGAIN_S: Final = 0.05
 _MOST_WAITING: Final = 100_000
-"""Events of one process that wait while the disk refuses them; more are dropped, oldest first."""
+"""Maximum number of waiting events of one process while the disk refuses.
+
+The oldest are dropped.
+"""
 
 
 class SpoolRelay:
     """Writes events of nodes into this host's spool; owned by the thread that runs the study.
 
-    Whatever the disk does, the study goes on.
+    Disk failures do not stop the study.
     """
 
     def __init__(self, root: Path) -> None:
-        """Begin.
+        """Start without events.
 
         Args:
-            root: This host's spool.
+            root: Root of this host's spool.
         """
         self._root = root
         self._waiting: dict[str, list[bytes]] = {}
@@ -380,7 +381,7 @@ class SpoolRelay:
         self._next_s = 0.0
 
     def add(self, events: TrainingEvents) -> None:
-        """These came, behind those that came before."""
+        """Add events behind earlier ones."""
         session_id = events.facts.session
         if session_id not in self._writers:
             self._writers[session_id] = SpoolWriter(self._root, events.facts, SystemClock())
@@ -389,7 +390,7 @@ class SpoolRelay:
         del waiting[:-_MOST_WAITING]
 
     def step(self) -> None:
-        """Write what waits, every few seconds."""
+        """Write waiting events, every few seconds."""
         if time.monotonic() < self._next_s:
             return
         self._next_s = time.monotonic() + _WRITE_EVERY_S
@@ -397,21 +398,21 @@ class SpoolRelay:
             self._write(session_id)
 
     def flush(self) -> None:
-        """Write all that waits; a hub that reads there is waited for, three seconds at most."""
+        """Write all waiting events; waits at most three seconds for a hub that reads the spool."""
         end_s = time.monotonic() + _LOCK_WITHIN_S
         for session_id in list(self._waiting):
             while not self._write(session_id) and time.monotonic() < end_s:
                 time.sleep(_LOCK_AGAIN_S)
 
     def close(self) -> None:
-        """Write all, and be done."""
+        """Write all waiting events, and close."""
         self.flush()
         for writer in self._writers.values():
             writer.close()
         self._writers.clear()
 
     def _write(self, session_id: str) -> bool:
-        """Whether it is written."""
+        """Write a session's events; True if they are written."""
         bodies = self._waiting[session_id]
         writer = self._writers[session_id]
         run = writer.facts.run

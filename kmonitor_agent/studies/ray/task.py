@@ -1,7 +1,7 @@
-"""The Ray task of one attempt: on a node it starts the fold's own process, watches and bounds it.
+"""Ray task of one attempt: on a node it starts the fold's own process, monitors and bounds it.
 
-The same parts do that as on one machine. What only the study knows, how long other folds took, is
-judged there; its stop order comes as a file.
+It uses the same parts as a study on one machine. Bounds that depend on the other folds are judged
+by the study; its stop order comes as a file.
 """
 
 import importlib
@@ -68,7 +68,10 @@ def run_attempt(data: bytes) -> Iterator[bytes]:
 
 
 class _Watch:
-    """Owned by the task's only thread, with which the fold's process dies."""
+    """Monitors the fold's process.
+
+    Owned by the task's only thread, with which the process dies.
+    """
 
     def __init__(self, job: AttemptJob) -> None:
         self._attempt_job = job
@@ -114,7 +117,7 @@ class _Watch:
         )
 
     def close(self) -> None:
-        """End what is left."""
+        """End remaining processes."""
         if self._local_attempt is not None:
             self._local_attempt.process.end()
         self._attempt_launcher.close()
@@ -174,7 +177,7 @@ class _Watch:
 
 
 class _Spools:
-    """Spools of trainings here, where no hub takes them."""
+    """Spools of trainings on a node without a hub."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
