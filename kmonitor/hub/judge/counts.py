@@ -88,7 +88,7 @@ def next_count_judgement(
     needed = _TO_ALARM_NEAR if units_left <= _NEAR_UNITS else _TO_ALARM_FAR
     earlier = values[: growth.first]
     is_highest = not len(earlier) or bool(values[-1] > earlier.max())
-    is_enough = len(course.sizes) >= needed and course.sizes.sum() >= rule.least_in_all
+    is_enough = course.n_additions >= needed and course.sizes.sum() >= rule.least_in_all
     if is_enough and is_highest:
         return Judgement(GrowthState.GROWING, growth, alarmed_units=1)
     return Judgement(GrowthState.RISING, growth)
@@ -119,6 +119,17 @@ class _Course:
     at: Floats
     sizes: Floats
     n_units: int
+
+    @property
+    def n_additions(self) -> int:
+        """Number of units that added something.
+
+        A unit that was not read shows no change: one of twice the size after it is of both.
+        """
+        if not len(self.sizes):
+            return 0
+        gaps = np.diff(self.at, prepend=self.at[0] - 1.0)
+        return int(np.minimum(np.round(self.sizes / self.sizes.min()), gaps).sum())
 
     @property
     def goes_on(self) -> bool:

@@ -88,6 +88,23 @@ def test_far_from_the_end_seven_additions_are_needed():
     assert states.index(GrowthState.GROWING) == 7
 
 
+def test_a_unit_that_was_not_read_counts_with_the_next():
+    read = [10.0 * n for n in range(1, 12)]
+    read[2], read[5] = read[1], read[4]
+
+    states = course(read, room_of=1e6)
+
+    assert states.index(GrowthState.GROWING) == 7
+
+
+def test_larger_additions_count_once():
+    sizes = [10.0, 20.0, 20.0, 10.0, 20.0, 20.0, 10.0, 20.0]
+
+    states = course(list(np.cumsum([10.0, *sizes])), room_of=1e6)
+
+    assert states.index(GrowthState.GROWING) == 7
+
+
 def test_what_stops_is_taken_back():
     states = course([20.0 * min(n, 8) for n in range(1, 14)])
 
