@@ -64,7 +64,7 @@ class AgentWakeup:
             self._descriptors += map(OwnDescriptor, _pair())
 
     def fileno(self) -> int:
-        """What to poll; -1 if there is no descriptor: none was left, or the script closed it."""
+        """The descriptor to poll; -1 if none was left, or if the script closed it."""
         return self._number(0)
 
     def _number(self, end: int) -> int:
@@ -78,11 +78,11 @@ class AgentWakeup:
             os.write(self._number(-1), _ONE)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until it is readable, or so long; whether it is."""
+        """Sleep until it is readable, or for this time; True if it is readable."""
         return self.sleeper()(seconds)
 
     def sleeper(self) -> Callable[[float], bool]:
-        """The same for many sleeps in a row: it is checked once that the descriptor is ours.
+        """The same for several sleeps in a row; the descriptor's ownership is checked once.
 
         One that the script closes meanwhile ends a sleep, and `clear` leaves it alone.
         """

@@ -79,7 +79,7 @@ class UnsafePath(OSError):
 
     Attributes:
         path: The entry.
-        why: What is wrong with it, as the end of a sentence; behind a semicolon what to do.
+        why: The fault as the end of a sentence; after a semicolon the remedy.
     """
 
     def __init__(self, path: Path, why: str) -> None:
@@ -113,7 +113,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def check_private_folder(path: Path) -> None:
-    """See that a folder is this user's alone, and that others may not enter it.
+    """Check that a folder is this user's alone, and that others may not enter it.
 
     Raises:
         NotPrivate: It is a link, no folder, someone else's, or others may enter.
@@ -142,12 +142,12 @@ def make_own_folder(path: Path) -> None:
 
 
 def check_own_folder(path: Path) -> list[str]:
-    """See that only this user decides what lies in a folder.
+    """Check that only this user decides what lies in a folder.
 
     Others may read there; what is secret lies in files and folders that they may not read.
 
     Returns:
-        What another group may do on the way down, one sentence each without its full stop.
+        Rights of other groups on the way down, one sentence each without its full stop.
 
     Raises:
         FileNotFoundError: It is missing; all above it that is there was checked.
@@ -409,12 +409,12 @@ def is_plain(path: Path) -> bool:
 
 
 def check_plain(path: Path, limit_bytes: int | None) -> None:
-    """See that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
+    """Check that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
     _check(path, path.lstat(), os.O_RDONLY, limit_bytes, own=False)
 
 
 def check_own(path: Path) -> None:
-    """See that a file, of any size, is this user's, for a library that opens it by its name.
+    """Check that a file, of any size, is this user's, for a library that opens it by its name.
 
     Raises: as of `open_plain`.
     """
@@ -422,10 +422,10 @@ def check_own(path: Path) -> None:
 
 
 def check_secret(path: Path, why_open: str = "can be read by others; remove it") -> None:
-    """See that a file is this user's alone, who may be the only one to read it.
+    """Check that a file is this user's alone, and that no other user may read it.
 
     Args:
-        why_open: What is wrong and what to do when others may read or write it.
+        why_open: Fault and remedy if others may read or write it.
 
     Raises:
         NotPrivate: It is no plain file, someone else's, or others may read it.

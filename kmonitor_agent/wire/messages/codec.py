@@ -11,7 +11,7 @@ from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent,
 
 
 class ProtocolError(Exception):
-    """Root of all that a peer can send wrongly."""
+    """Base class for invalid data from a peer."""
 
 
 class BadFrames(ProtocolError):
@@ -22,7 +22,7 @@ class MalformedMessage(ProtocolError):
     """The body is not a message or event of this protocol.
 
     Attributes:
-        why: What the decoder found, for the log; never shown as advice to a user.
+        why: The decoder's message, for the log; never shown as advice to a user.
     """
 
     def __init__(self, why: str) -> None:
@@ -146,7 +146,7 @@ def run_id_in(body: bytes) -> str:
 
 
 def check_unknown_event(body: bytes) -> None:
-    """See that an event of an unknown type can be read as plain data, and shown as such.
+    """Check that an event of an unknown type can be read as plain data, and shown as such.
 
     Raises:
         MalformedMessage: It cannot.

@@ -56,7 +56,7 @@ from kmonitor_agent.wire.spool.format import (
 )
 
 KEEP_ACKED_S: Final = 24 * 3600.0
-"""How long acknowledged events stay for a hub that lost its commits, seconds."""
+"""Time that acknowledged events stay for a hub that lost its commits, seconds."""
 
 OPEN_FILES_CAN_GO: bool = os.name != "nt"
 """True where a file that is open can be deleted."""
@@ -90,7 +90,7 @@ class RunSpool:
 
     Attributes:
         folder: The run's folder.
-        active: The segment that is being written, never deleted; None for who only reads.
+        active: The segment that is being written, never deleted; None for a reader.
     """
 
     def __init__(self, folder: Path, lock: FolderLock) -> None:
@@ -129,7 +129,7 @@ class RunSpool:
 
     @property
     def acked(self) -> int:
-        """Up to where a hub confirmed, as far as was noted; may be stale, is never ahead."""
+        """Last number that a hub confirmed, as far as recorded; may be stale, is never ahead."""
         return self._acked
 
     @property
@@ -151,7 +151,7 @@ class RunSpool:
         return self._last_seq
 
     def sessions(self) -> list[SessionFacts]:
-        """Who wrote the segments that are still there, oldest first, each session once."""
+        """Sessions that wrote the remaining segments, oldest first, each once."""
         facts_by_session = {
             s.facts.session: s.facts for s in self._segments() if s.facts is not None
         }
@@ -349,7 +349,7 @@ def event_time_s(body: bytes) -> float:
 
 
 def encode_lost_event(seq: int, t_s: float, why: str) -> bytes:
-    """The event in place of one that is gone."""
+    """The event that replaces a missing one."""
     return encode_event(LostEvents(t_s=t_s, first=seq, last=seq, why=why[:4096]))
 
 

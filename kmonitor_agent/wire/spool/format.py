@@ -23,10 +23,10 @@ at the end of a segment is a torn tail: it was never given out as spooled and is
 owner.
 Unreadable bytes with readable records behind them are a gap, not an end.
 
-A folder of spools may be shared, so nothing in it is trusted. Of what lies there only plain files
-of at most `SEGMENT_LIMIT_BYTES` are segments, whatever their names are, and the search for what is
-readable behind damage ends after `SEARCH_BYTES`: headers with wrong checksums can be made to cost
-the square of their number.
+A folder of spools may be shared, so nothing in it is trusted. Only plain files of at most
+`SEGMENT_LIMIT_BYTES` are segments, whatever their names are, and the search for readable records
+after damage ends after `SEARCH_BYTES`: headers with wrong checksums can be made to cost the square
+of their number.
 
 Nothing is synced per record: what `write` returned from survives the death of the process, and
 after a power loss the hub's committed copy counts. A segment is synced when it is closed.
@@ -89,7 +89,7 @@ _HEAD_BYTES: Final = len(SEGMENT_MAGIC) + RECORD_HEADER.size + 16 * 1024
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
-    """Who wrote a segment; what the agent's `Hello` says that the events do not.
+    """Session that wrote a segment: the fields of the agent's `Hello` that events lack.
 
     Attributes:
         run: Run id.
@@ -125,11 +125,11 @@ class Segment:
     """The readable part of one segment.
 
     Attributes:
-        facts: Who wrote it; None when its head is damaged.
+        facts: Session that wrote it; None if its head is damaged.
         records: The readable events, rising in seq; numbers may be missing.
-        good_bytes: End of the last readable record; what lies behind is a torn tail.
-        is_damaged: Whether unreadable bytes lie before the last readable record.
-        ends: Where each of the records ends.
+        good_bytes: End of the last readable record; the rest is a torn tail.
+        is_damaged: True if unreadable bytes lie before the last readable record.
+        ends: End of each record.
     """
 
     facts: SessionFacts | None
@@ -215,7 +215,7 @@ def read_segment(path: Path, *, start: int = 0) -> bytes:
 
 
 def read_session_facts(path: Path) -> SessionFacts | None:
-    """Who wrote a segment; None when its head is damaged. Reads no more than that.
+    """The session that wrote a segment; None if its head is damaged. Reads only the head.
 
     Raises: as `read_segment`.
     """
@@ -231,12 +231,12 @@ def parse_segment(data: bytes) -> Segment:
 
 
 def parse_rest(data: bytes, facts: SessionFacts | None, after_seq: int) -> Segment:
-    """Everything readable in a segment's bytes behind its record of number `after_seq`.
+    """Everything readable in a segment's bytes after its record of number `after_seq`.
 
     Args:
-        data: The bytes behind that record; `good_bytes` counts from their begin.
-        facts: What the segment's head said.
-        after_seq: Number of the last record before.
+        data: The bytes after that record; `good_bytes` counts from their begin.
+        facts: Session from the segment's head.
+        after_seq: Number of that record.
     """
     return _parse(data, facts, 0, after_seq, damaged=False)
 

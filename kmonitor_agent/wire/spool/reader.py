@@ -37,10 +37,10 @@ SETTLED_S: Final = 60.0
 may only not have arrived here yet."""
 
 LATE_S: Final = 60.0
-"""What comes by a network file system may be late by what it keeps in its caches."""
+"""Maximum delay on a network file system, from its caches, seconds."""
 
 DEPTH: Final = 8
-"""How far below a folder spools are looked for."""
+"""Number of levels below a folder that are searched for spools."""
 
 _RETRY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 60.0
@@ -68,7 +68,8 @@ class SpoolChunk:
 
     Attributes:
         events: In order, without holes.
-        skipped: How many numbers before the first of `events` nobody has any more.
+        skipped: Count of missing numbers before the first of `events` that no longer exist
+            anywhere.
         lost: Numbers of those `events` that are in place of one that is missing.
         is_last: Nothing followed when it was read.
     """
@@ -85,9 +86,10 @@ class SpoolReader:
 
     Attributes:
         folder: The run's folder; its name is the run's id.
-        seq: Newest number that was given out.
-        facts: The session that wrote what was given out last; None while none is readable.
-        why_waiting: What cannot be read now and may still arrive; empty when everything was read.
+        seq: Newest number returned.
+        facts: The session that wrote the last returned events; None while none is readable.
+        why_waiting: Why some events cannot be read now but may still arrive; empty when everything
+            was read.
     """
 
     folder: Path
@@ -240,15 +242,15 @@ def _parse(path: Path, position: _ReadPosition) -> Segment:
 
 
 def lateness_s(folder: Path) -> float:
-    """How much later than it was written something may be read in a folder, seconds."""
+    """Maximum delay between writing and reading in a folder, seconds."""
     return LATE_S if is_on_network_file_system(folder) else 0.0
 
 
 def is_left(folder: Path) -> bool:
-    """Whether the process that wrote a run's spool is gone without a word.
+    """True if the process that wrote a run's spool ended without reporting it.
 
-    Then nobody holds its lock, and its reserve is there, which a process that ends or rests
-    removes. False where locks of other machines cannot be trusted.
+    Then no process holds its lock, and its reserve is still there, which a process removes when it
+    ends or rests. False where locks of other machines cannot be trusted.
     """
     has_reserve = (folder / RESERVE_NAME).exists()
     return has_reserve and not is_locked(folder) and not is_on_network_file_system(folder)
