@@ -9,8 +9,7 @@ from kmonitor.hub.store.connection import RETRYABLE_ERRORS
 from kmonitor_agent.wire.messages.codec import ProtocolError
 
 EXTERNAL_FAULTS = (ProtocolError, OSError, *RETRYABLE_ERRORS)
-"""Faults of a peer's bytes or the disk: the place in our code where they were noticed helps
-nobody."""
+"""Faults of a peer's bytes or the disk: the place in our code that noticed them is of no use."""
 
 _MAX_PARTS = 64
 _MAX_NAMED = 1000

@@ -156,7 +156,7 @@ def wall(cell: object) -> float:
 
 
 def text(cell: object, most: int) -> str:
-    """A text of at most so many characters; empty for what is none."""
+    """A text of at most `most` characters; empty if the cell is no text."""
     return cell[:most] if isinstance(cell, str) else ""
 
 

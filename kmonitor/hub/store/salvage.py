@@ -39,8 +39,7 @@ _FREE_PAGES: Final = slice(32, 40)
 """Source: sqlite.org/fileformat2.html, 1.3."""
 
 _ROOTS: Final = {"table": (b"\x02", b"\x05", b"\x0a", b"\x0d"), "index": (b"\x02", b"\x0a")}
-"""First bytes of the first page of a table or index; tables may be kept as an index. Source: 1.6.
-"""
+"""First bytes of a table's or index's first page; tables may be kept as an index. Source: 1.6."""
 
 _ROWS_AT_ONCE: Final = 10_000
 

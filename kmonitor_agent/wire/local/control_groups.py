@@ -80,6 +80,11 @@ class LimitingCgroup:
     """
 
     def __init__(self, proc: Path = Path("/proc/self")) -> None:
+        """Find the group.
+
+        Args:
+            proc: The process's folder in procfs.
+        """
         self._proc = proc
         self._inactive_bytes: int | None = None
         self._taken_back_bytes = 0

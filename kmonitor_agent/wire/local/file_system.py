@@ -55,7 +55,7 @@ def is_on_network_file_system(path: Path) -> bool:
 
 
 def mounted() -> list[Mount]:
-    """Everything that is mounted here, the newest last; empty where the system does not say."""
+    """All mounts of this system, the newest last; empty if the system does not list them."""
     if sys.platform == "linux":
         try:
             lines = _MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
@@ -66,7 +66,7 @@ def mounted() -> list[Mount]:
 
 
 def parse_mount(line: str) -> Mount | None:
-    """One line of `mountinfo`; None if it is none. Source: proc(5)."""
+    """One line of `mountinfo`; None if it is not valid. Source: proc(5)."""
     before, dash, after = line.partition(" - ")
     fields = before.split(" ")
     kinds = after.split(" ")

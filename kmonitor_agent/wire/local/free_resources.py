@@ -41,7 +41,7 @@ class RequiredResources:
 
 
 def missing_resources(resources: RequiredResources) -> str:
-    """Those that cannot be had now, in words; empty if all can."""
+    """Resources that are not free now, as text; empty if all are."""
     with contextlib.ExitStack() as held:
         try:
             for _ in range(resources.descriptors):

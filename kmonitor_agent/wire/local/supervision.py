@@ -1,4 +1,4 @@
-"""The folder and the exit status that `kmonitor run` and the script that it started share.
+"""Folder and exit status that `kmonitor run` shares with the script that it started.
 
 | file | what | written by |
 |---|---|---|
@@ -33,13 +33,13 @@ SUPERVISED_VARIABLE: Final = "KMONITOR_SUPERVISED"
 """Environment variable of the script: path of the supervision's folder."""
 
 RESTART_STATUS: Final = 75
-"""Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+"""Exit status of a script that requests a restart (`EX_TEMPFAIL`: try again later)."""
 
 MOST_RUNS: Final = 100_000
-"""Names of runs that a supervision knows; a search has one for each trial."""
+"""Maximum number of run names in a supervision; a search has one for each trial."""
 
 LEAVE_WITHIN_S: Final = 30.0
-"""How long a script may take to leave once its state is saved, seconds; then it is ended."""
+"""Time that a script may take to leave once its state is saved, seconds; then it is ended."""
 
 
 class SupervisorSettings(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ _Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 class RestartRequest(msgspec.Struct, frozen=True):
-    """Request of a script that leaves to be started again.
+    """Request of a script to be started again after it leaves.
 
     Attributes:
         run: Id of the run that leaves.
@@ -165,7 +165,7 @@ def new_supervision(folders: Folders) -> Supervision:
 
     Raises:
         NotPrivate: Others could read or write there.
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     parent = supervisions_folder(folders)
     make_own_folder(folders.state)
@@ -176,7 +176,7 @@ def new_supervision(folders: Folders) -> Supervision:
 
 
 def find_supervision(environ: Mapping[str, str]) -> Supervision | None:
-    """The supervision that this process was started under, whether it may use it or not."""
+    """The supervision under which this process was started, if it may use it or not."""
     folder = environ.get(SUPERVISED_VARIABLE, "")
     return Supervision(Path(folder)) if folder else None
 

@@ -66,7 +66,7 @@ class _Tagged(msgspec.Struct):
 
 
 class _Named(msgspec.Struct):
-    """Only the run, of what is no message otherwise."""
+    """Only the run, of an otherwise invalid message."""
 
     run: str = ""
 
@@ -82,10 +82,10 @@ _to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as msgpack, as every hub takes it.
+    """An event as msgpack that every hub accepts.
 
-    Bytes of its texts that are no UTF-8 (of a file's name) become "?"; a number, text or list out
-    of its bounds becomes the nearest within them (`fields.read_clamped`).
+    Invalid UTF-8 in its texts (of a file's name) becomes "?"; a number, text or list out of its
+    bounds becomes the nearest within them (`fields.read_clamped`).
 
     Raises:
         MessageTooLarge: Over `MAX_EVENT_BYTES`.
@@ -138,7 +138,7 @@ def event_type(body: bytes) -> str:
 
 
 def run_id_in(body: bytes) -> str:
-    """The run that bytes name, to say whose they were; empty if they name none."""
+    """The run that invalid bytes name, to identify their sender; empty if they name none."""
     try:
         return _named.decode(body).run[:64]
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
