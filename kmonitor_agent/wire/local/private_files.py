@@ -1,5 +1,4 @@
-"""Private folders and plain files: created, checked and opened so that no other user controls
-them.
+"""Private folders and plain files, created, checked and opened beyond other users' control.
 
 Whoever may write to a folder, or to one above it, decides what lies at every path below: a
 launcher record planted in the state folder is run by the next window, a log that is a link to
