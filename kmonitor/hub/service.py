@@ -157,7 +157,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
     Raises:
         NetworkRefused: It cannot listen there, or not safely.
-        ExporterRefused: An exporter that was asked for cannot be opened.
+        ExporterRefused: A requested exporter cannot be opened.
         AnotherHub: One is running already.
         HubCannotStart: The runtime folder is not private, or a folder cannot be made.
         OtherDatabase: Another version wrote the database.

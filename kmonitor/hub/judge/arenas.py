@@ -30,7 +30,8 @@ from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.verdict_events import ArenaFill
 
 _MIN_MEASURED: Final = 5
-"""Units with counts of malloc, as of other counters; short epochs are not all counted."""
+"""Minimum number of units with counts of malloc, as for other counters; short epochs are not all
+counted."""
 
 _LEFT_OVER: Final = 0.5
 """Share of the growth per unit: more than half must come from other arenas than the fullest."""

@@ -1,7 +1,7 @@
 """The open epoch cut into pieces of time, so that growth is seen within it, by the step.
 
-Most large trainings have one epoch, or few and long ones. Outside of epochs the time is cut
-likewise and described by calls (`evaluate`, `predict`, `collect()`): some loops never fit.
+Most large trainings have one epoch, or few and long ones. Outside of epochs the time is cut in the
+same way and described by calls (`evaluate`, `predict`, `collect()`): some loops never fit.
 """
 
 from collections.abc import Mapping

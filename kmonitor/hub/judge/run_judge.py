@@ -154,7 +154,7 @@ class RunJudge:
             self._judgements[kind, event.metric] = remembered(event)
 
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Take the run's next samples; as of `RunUnits.add_samples`."""
+        """Take the run's next samples; see `RunUnits.add_samples`."""
         self._units.add_samples(t_s, columns)
         self._segments.add(t_s, columns)
 

@@ -306,14 +306,13 @@ class RunUnits:
 
     Attributes:
         completed: Complete units, the newest last, by kind of unit.
-        fresh: Number of them that were completed since `pop_n_fresh`.
         fits_ended: Number of fits of the whole run that ended.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
         ram_bound: Owner of the nearest bound.
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
-        named: The first and the newest names of these resources, by metric, up to six of each.
+        named: The last six lists of names of these resources, by metric.
         allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
             the line that allocated most; None: no diagnosis in this process.
         plan: Plan of the running fit, or of the last one.

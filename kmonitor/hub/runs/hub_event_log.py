@@ -269,7 +269,7 @@ class HubEventLog:
 
         Args:
             run_t_s: Time of the notice, run time.
-            level: As of `Notice`.
+            level: See `Notice`.
         """
         t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)

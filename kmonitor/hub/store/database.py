@@ -386,7 +386,7 @@ _INDEXED: Final = tuple(
     f"SELECT count(*), total(row), total({cell}) FROM events INDEXED BY {name}"  # noqa: S608 - ours
     for name, cell in (("events_by_seq", "seq"), ("events_by_kind", "length(kind)"))
 )
-"""Reads each cell of the indexes: a bare count looks at none of them."""
+"""Queries that read each cell of the indexes: a bare count reads none of them."""
 
 _PRIMARY: Final = 0xFF
 """The part of SQLite's error codes that is the same for all kinds of one error."""

@@ -247,7 +247,7 @@ def next_block(
 
 
 class PackedSamples:
-    """The samples of a run that lie in blocks; columns are read when they are asked for.
+    """The packed samples of a run; columns are read on request.
 
     Attributes:
         last_row: Row id of the newest of them; 0: there is none.

@@ -182,7 +182,7 @@ class RunColumns:
             between_s: Others of these run times only, seconds, both included.
 
         Returns:
-            One of how many of the others is in here; 1: all of them.
+            n: one in n of the others was read; 1: all of them.
 
         Raises:
             DamagedBlocks: Packed samples are not what they were.
