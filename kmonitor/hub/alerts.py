@@ -5,11 +5,11 @@ makes the words, runs the user's command and asks the webhook, so that neither a
 hanging command holds the hub up, and the hub needs no texts. Nothing is set over a socket: the
 rules are `alerts.json`, which this user's window and `kmonitor alerts` write on this host.
 
-Alerts that are held back, and the times of those before them, lie in a file: the next hub goes on
-from it. It waits until agents are back, so that what ended meanwhile ends its alert too. The file
-is written before alerts are handed over: a hub that is killed just then loses them, and repeats
-none. What a target did not take comes back from that process, waits in the file too, and is handed
-over again (`kmonitor.alerts.retries`).
+Alerts that are held back, and the times of those before them, lie in a file: the next hub
+continues from it. It waits until agents are back, so that runs that ended meanwhile end their
+alerts too. The file is written before alerts are handed over: a hub that is killed just then loses
+them, and repeats none. Alerts that a target did not take come back from that process, wait in the
+file too, and are handed over again (`kmonitor.alerts.retries`).
 """
 
 import subprocess
@@ -45,7 +45,7 @@ _MOST_WAITING: Final = 100
 _LONGEST_TEXT: Final = 300
 HELD_NAME: Final = "alerts.held"
 _SETTLING_S: Final = 6.0
-"""By then agents have found a hub that was started again; each tries at least once in 3 s."""
+"""Time in which agents find a restarted hub, seconds; each tries at least once in 3 s."""
 
 _Happened = tuple[RunRecord, AnyEvent, float]
 
@@ -54,11 +54,11 @@ class HubAlerts:
     """Owned by the hub's main thread."""
 
     def __init__(self, settings: Path, held: Path, host: str, clock: Clock) -> None:
-        """Nothing is evaluated before the first `step`.
+        """Prepare; nothing is evaluated before the first `step`.
 
         Args:
-            settings: Folder where `alerts.json` lies.
-            held: Where this hub keeps what is held back, and finds what the one before it did.
+            settings: Folder of `alerts.json`.
+            held: File of the alerts that this hub holds back, and that an earlier hub left.
         """
         self._folder = settings
         self._held = held
@@ -82,25 +82,25 @@ class HubAlerts:
 
     @property
     def state(self) -> Literal["off", "on"]:
-        """Whether alerts are handed over."""
+        """State: "on" if alerts are handed over."""
         settings = self._evaluator.settings
         return "on" if settings.command or settings.webhook else "off"
 
     @property
     def is_needed(self) -> bool:
-        """True while an alert is held back by its rule, or is being handed over, or is again."""
+        """True while an alert is held back by its rule, or is being handed over."""
         return self.state == "on" and bool(
             self._evaluator.is_waiting or self._waiting or self._again or self._process
         )
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
-        """An event was appended; it counts once it is committed."""
+        """Take an appended event; it counts once it is committed."""
         if event is not None:
             wall_s = record.session_started_wall_s + event.t_s
             self._uncommitted.append((record, event, wall_s))
 
     def after_commit(self) -> None:
-        """What was appended is stored: an agent does not send it again to another hub."""
+        """Apply the appended events: they are stored, and no agent sends them to another hub."""
         happened, self._uncommitted = self._uncommitted, []
         now_wall_s = self._clock.wall_s()
         for record, event, wall_s in happened:
@@ -151,7 +151,7 @@ class HubAlerts:
             self._evaluator.settings = load_alert_settings(self._folder)
 
     def _lost_hosts(self, live: Iterable[RunRecord]) -> list[tuple[str, str, str]]:
-        """Other hosts of which no run sends anything any more."""
+        """Other hosts none of whose runs sends anything any more."""
         silent: dict[str, bool] = {}
         for record in live:
             if record.host not in {"", self._host} and not record.is_shipped:
@@ -218,7 +218,7 @@ class HubAlerts:
                 self._failed_starts = 0
 
     def _start_later(self, hand_over: HandOver) -> None:
-        """Nothing was delivered: try as often as with a target, and drop them after that."""
+        """Schedule another start: as many attempts as with a target, then drop the alerts."""
         if self._failed_starts == len(WAITS_S):
             self._failed_starts = 0
             return
@@ -238,7 +238,7 @@ class HubAlerts:
         self._close_output()
 
     def _retries(self) -> list[Retry]:
-        """What the process that has ended reported; nothing if it was killed."""
+        """Report of the process that has ended; nothing if it was killed."""
         if self._stdout is None:
             return []
         self._stdout.seek(0)
@@ -261,5 +261,5 @@ class HubAlerts:
         self._stdout = self._stderr = None
 
     def close(self) -> None:
-        """Let a process that still hands over go on by itself."""
+        """Leave a process that still hands over to itself."""
         self._close_output()

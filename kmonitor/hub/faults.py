@@ -9,11 +9,11 @@ from kmonitor.hub.store.connection import RETRYABLE_ERRORS
 from kmonitor_agent.wire.messages.codec import ProtocolError
 
 EXTERNAL_FAULTS = (ProtocolError, OSError, *RETRYABLE_ERRORS)
-"""A peer's bytes or the disk: where in our code it was noticed helps nobody."""
+"""Faults of a peer's bytes or the disk: the place in our code that noticed them is of no use."""
 
 _MAX_PARTS = 64
 _MAX_NAMED = 1000
-"""Offenders that are named once each; then they are only counted."""
+"""Offenders that are named once each; further ones are only counted."""
 
 _MAX_TEXT = 500
 
@@ -31,7 +31,7 @@ class HubFaults:
 
         Args:
             where: Part of the hub.
-            what: Exception, or words.
+            what: Exception, or text.
             of: The offender: a run, key, file or row. Each is logged once, the first time.
         """
         if where not in self._counts and len(self._counts) >= _MAX_PARTS:
@@ -56,7 +56,7 @@ class HubFaults:
 
     @contextmanager
     def guarded(self, where: str, *, of: str = "") -> Generator[None]:
-        """Let nothing that is raised inside reach the hub's loop. Args: as of `record`."""
+        """Keep exceptions inside the block from the hub's loop. Args: as of `record`."""
         try:
             yield
         except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
@@ -64,7 +64,7 @@ class HubFaults:
 
 
 def fault_text(what: object) -> str:
-    """An exception or words as one line of the log."""
+    """An exception or a text as one line of the log."""
     text = str(what)
     if isinstance(what, BaseException):
         text = f"{type(what).__name__}: {text}".removesuffix(": ")

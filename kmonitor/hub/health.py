@@ -9,7 +9,8 @@ from kmonitor.hub.runs.retention import Retention
 from kmonitor_agent.wire.local.folders import Folders
 
 HEALTH_CHECK_EVERY_S = 2.0
-"""How often the settings are asked for what is to be kept: window and command line change it."""
+"""Interval at which the settings are read for retention, seconds: window and command line change
+them."""
 
 _LONGEST_TEXT = 2000
 
@@ -26,14 +27,14 @@ class HubHealth:
         is_fixed: bool,
         sources: Sequence[Callable[[], str]] = (),
     ) -> None:
-        """Nothing is known before the first `refresh`.
+        """Prepare; nothing is known before the first `refresh`.
 
         Args:
             folders: This user's folders.
-            log: What may not be writable.
-            retention: Gets what is to be kept.
-            is_fixed: What is to be kept was said on the command line: the settings do not count.
-            sources: Each returns what is wrong with another part of the hub; empty: nothing.
+            log: The event log, whose database may not be writable.
+            retention: Receives the settings for retention.
+            is_fixed: True if the command line sets retention: the settings do not count.
+            sources: Each returns the trouble of another part of the hub; empty: none.
         """
         self._folders = folders
         self._event_log = log
@@ -46,11 +47,11 @@ class HubHealth:
 
     @property
     def unwritten(self) -> str:
-        """Why nothing can be written now, and what to do; empty: it can."""
+        """Why nothing can be written now, and the remedy; empty: the hub can write."""
         return self.troubles()[0] if self._event_log.trouble else ""
 
     def troubles(self) -> list[str]:
-        """What is wrong and what to do, a sentence each, without a full stop."""
+        """Troubles and their remedies, a sentence each, without a full stop."""
         found = (
             self._event_log.trouble,
             self._store_trouble,
@@ -62,7 +63,7 @@ class HubHealth:
         return [text[:_LONGEST_TEXT].encode(errors="replace").decode() for text in texts]
 
     def refresh(self) -> None:
-        """See what is to be kept from now on, and what lies beside the database."""
+        """Read the settings for retention, and look for a database that was put aside."""
         if not self._is_fixed:
             self._refresh_keep()
         self._store_trouble = self._event_log.database.lasting_trouble()

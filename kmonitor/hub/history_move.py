@@ -1,8 +1,8 @@
 """Move of a SQLite history into a team's database: run by run, compared; resumed if it stopped.
 
-Rows and runs keep their numbers, counted from the beginning of this hub's stretch; what the hub
-has stored there itself lies behind its middle, so that older rows still come before newer ones. A
-run counts as moved when its line in `runs` is there, which is written last, after the comparison.
+Rows and runs keep their numbers, counted from the beginning of this hub's range; the hub's own
+rows in that database lie after its middle, so that older rows still come before newer ones. A run
+counts as moved when its line in `runs` is there, which is written last, after the comparison.
 """
 
 import hashlib
@@ -43,19 +43,19 @@ _SUM_OF_BLOCKS: Final = (
 
 
 class CannotMove(UserError):
-    """The history cannot be moved, or what arrived differs; nothing of it is shown then."""
+    """The history cannot be moved, or differs after the copy; nothing of it is shown then."""
 
 
 @dataclass(slots=True)
 class Moved:
-    """What was moved.
+    """Result of a move.
 
     Attributes:
-        runs: Runs that were moved now.
-        events: Their events.
-        before: Runs that had been moved before.
-        ahead: Runs that go on in the team's database already; what the file has of them stays
-            there.
+        runs: Number of runs that were moved now.
+        events: Number of their events.
+        before: Number of runs that had been moved before.
+        ahead: Number of runs that continue in the team's database already; their part in the file
+            stays there.
     """
 
     runs: int = 0
@@ -69,16 +69,16 @@ def copy_history(
 ) -> Moved:
     """Copy all runs of a hub's own database to the team's, in the name of this hub.
 
-    The file is not changed. What was copied by a call that did not come to its end stays, and is
-    gone on with.
+    The file is not changed. Copies from a call that did not finish stay, and the next call
+    continues with them.
 
     Args:
-        path: The hub's own database; no hub runs on it.
-        database: The team's, opened as the same hub.
-        on_progress: Called before each run with its number, from 1, and how many there are.
+        path: The hub's own database; no hub may run on it.
+        database: The team's database, opened as the same hub.
+        on_progress: Called before each run with its number, from 1, and the number of runs.
 
     Raises:
-        CannotMove: Another history was moved here, or what arrived is not what was sent.
+        CannotMove: Another history was moved here, or the copy differs.
         StoreUnavailable: The server is away.
     """
     try:
@@ -112,7 +112,7 @@ class _Move:
         return self._moved
 
     def _check_room(self) -> None:
-        """Only one history has room before the middle of this hub's stretch."""
+        """Check that this is the only history before the middle of this hub's range."""
         (hub,) = self._source.execute("SELECT value FROM facts WHERE name = 'hub'").fetchone()
         number = self._database.number
         self._server.execute(
@@ -195,7 +195,7 @@ class _Move:
             )
 
     def _compare(self, run: str, key: int, n_events: int) -> None:
-        """See that all arrived as it was: the server adds up what it holds."""
+        """Check that everything arrived unchanged: the server adds up its rows."""
         for rows in _pages(self._source.execute(_EVENTS, (key,)), _ROWS_AT_ONCE):
             ends = (self._first + rows[0][0], self._first + rows[-1][0])
             found = self._server.execute(
@@ -226,7 +226,7 @@ class _Move:
         return int(found or 0)
 
     def _move_rest(self) -> None:
-        """Commands, what was done and what was deleted: small, and the same each time."""
+        """Move commands, audit and deletions: small, and the same each time."""
         first = self._first
         number = self._database.number
         self._server.executemany(

@@ -10,7 +10,7 @@ from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_plain
 
 _LOCKED_BYTE = 4096
 _HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
-"""How the systems say that somebody else has a lock; others mean that there are none."""
+"""Error codes of a lock that another process has; other codes mean that there are no locks."""
 
 
 class AnotherHub(UserError):
@@ -18,7 +18,7 @@ class AnotherHub(UserError):
 
     Attributes:
         path: The lock's file.
-        pid: What the holder wrote into it; empty if nothing.
+        pid: Process id that the holder wrote into it; empty if nothing.
     """
 
     def __init__(self, path: Path, pid: str) -> None:
@@ -38,7 +38,7 @@ class HubLock:
         """Take the lock.
 
         Raises:
-            AnotherHub: Somebody else holds it.
+            AnotherHub: Another hub holds it.
             OSError: The file cannot be made, locked or written.
         """
         self._path = path
@@ -59,7 +59,7 @@ class HubLock:
             raise
 
     def is_in_place(self) -> bool:
-        """Whether the file that is locked still lies at its path."""
+        """True if the locked file still lies at its path."""
         try:
             found = self._path.lstat()
         except OSError:

@@ -18,7 +18,7 @@ _FORMAT = "%(asctime)s %(levelname)s %(process)d %(message)s"
 
 
 class _PatientHandler(OwnLogHandler):
-    """Loses what a full disk does not take, in silence; the hub counts its faults besides."""
+    """Silently loses records that a full disk does not take; the hub counts its faults besides."""
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
@@ -41,7 +41,7 @@ class _JournalFormatter(logging.Formatter):
 
 
 def is_journal(environ: Mapping[str, str], descriptor: int = 2) -> bool:
-    """Whether what is written to a descriptor goes to systemd's journal.
+    """True if output to a descriptor goes to systemd's journal.
 
     Source: `JOURNAL_STREAM` in systemd.exec(5): device and inode, since a process may have passed
     the variable on and its standard error not.

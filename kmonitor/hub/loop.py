@@ -62,7 +62,7 @@ class LoopSchedule:
     def every(
         self, interval_s: float | Callable[[], float], name: str, act: Callable[[], None]
     ) -> None:
-        """Run `act` each `interval_s` seconds, as it is after each run; at first at once."""
+        """Run `act` every `interval_s` seconds, asked after each run; the first time at once."""
         interval = interval_s if callable(interval_s) else partial(float, interval_s)
         self._tasks.append(_Task(name, interval, act, 0.0))
 
@@ -87,10 +87,11 @@ class _Task:
 
 
 _BOUND_EVERY_S = 300.0
-"""How often all spools together are brought below their bound; living agents do so too."""
+"""Interval at which all spools together are brought below their bound, seconds; living agents do
+so too."""
 
 _WORKING_EVERY_S = 1.0
-"""How often clients that wait for a reply are sent `ReplyPending`."""
+"""Interval at which clients that wait for a reply are sent `ReplyPending`, seconds."""
 
 
 class HubLoop:
@@ -117,8 +118,8 @@ class HubLoop:
         Args:
             folders: This user's folders.
             pipe: Wakes the loop from other threads and from signals.
-            faults: Where faults are counted.
-            options: How it runs; None: as this user's hub, for ever.
+            faults: Counts faults.
+            options: Options; None: as this user's hub, without an end.
 
         Raises:
             UserError: The database cannot be used, or a newer program wrote it.
@@ -195,10 +196,10 @@ class HubLoop:
         self._alerts = self._build_alerts()
 
     def listen(self, bind: str) -> None:
-        """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
+        """Also serve the network at `ADDRESS:PORT`, for authorized keys; before `run`.
 
         Raises:
-            NetworkRefused: Not there, or not safely.
+            NetworkRefused: It cannot listen there, or not safely.
         """
         self._endpoints.listen(bind)
         LOG.info("listening at %s", self._endpoints.address)
@@ -217,18 +218,18 @@ class HubLoop:
             exporters.send(self._options.otlp, hub=self.hub, host=self._host)
 
     def stop(self) -> None:
-        """End once what was taken is committed; from a signal or any thread."""
+        """Stop once all received events are committed; from a signal or any thread."""
         self._is_stopping = True
         self._pipe.wake()
 
     def run(self, is_in_place: Callable[[], bool]) -> bool:
-        """Serve until `stop`, or until a file of ours was moved away.
+        """Serve until `stop`, or until a file of the hub was moved away.
 
         Args:
-            is_in_place: Whether the hub's locks still lie where they were.
+            is_in_place: Returns True if the hub's locks still lie where they were.
 
         Returns:
-            Whether it ended because something was moved away.
+            True if it ended because a file was moved away.
         """
         schedule = self._schedule(is_in_place)
         if self._metrics_exporters is not None:
@@ -314,7 +315,7 @@ class HubLoop:
         return ViewerService(log, context, self._faults, self._clock, self._endpoints.to_desktop)
 
     def _build_alerts(self) -> HubAlerts | None:
-        """None where a folder is only read: its runs are another hub's."""
+        """None if the hub only reads a folder: its runs are another hub's."""
         if self._options.folder is not None:
             return None
         held = self._folders.database / HELD_NAME

@@ -1,4 +1,4 @@
-"""Options of a hub: until when it runs, what it keeps, and whether it only shows a folder."""
+"""Options of a hub: its end, its retention, and the folder that it shows."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +11,16 @@ from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, w
 from kmonitor_agent.wire.messages.fields import Amount, Count
 
 KEEP_NAME = "hub.json"
-"""File in the settings folder with what every hub of this user keeps."""
+"""File in the settings folder with the retention of all hubs of this user."""
 
 
 class Keep(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of runs that have ended; pinned ones are kept in any case.
+    """Retention of runs that have ended; pinned ones are kept in any case.
 
     Attributes:
-        days: Runs that ended longer ago are removed; 0: none for their age.
-        n_bytes: Above so much history the oldest are removed; 0: none for their size.
+        days: Age at which runs are removed, counted from their end; 0: age does not matter.
+        n_bytes: Size of the history above which the oldest runs are removed; 0: size does not
+            matter.
     """
 
     days: Amount = 0.0
@@ -28,19 +29,20 @@ class Keep(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class HubOptions:
-    """What a hub is started with.
+    """Options with which a hub is started.
 
     Attributes:
-        idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
-        keep: What is kept; None: as the settings say.
+        idle_s: Time without a live run or a desktop after which it ends by itself, seconds; None:
+            never.
+        keep: Retention; None: as in the settings.
         folder: Only show the spools of this folder; None: be this user's hub.
-        bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
+        bind: Also listen at this ADDRESS:PORT, for authorized keys; empty: this host only.
         store: Store in this team's database, `postgresql://...`; empty: in the hub's own file;
-            None: as the settings say.
+            None: as in the settings.
         prometheus: Serve metrics for Prometheus at this ADDRESS:PORT; empty: nowhere.
         otlp: Send metrics to the OpenTelemetry collector at this address; empty: to none.
-        is_lenient: Rows in whose place there are others are left out and named: reading all again
-            was of no use.
+        is_lenient: True to leave out and name rows whose place is taken by others: reading
+            everything again did not help.
     """
 
     idle_s: float | None = None
@@ -54,14 +56,14 @@ class HubOptions:
 
 
 class KeepUnreadable(UserError):
-    """What was set to be kept is not known; `what` has no full stop, `remedy` is the command."""
+    """The retention settings cannot be read; `what` has no full stop, `remedy` is the command."""
 
 
 def load_keep(folders: Folders) -> Keep:
-    """What the settings say is kept; everything where nothing was set.
+    """Retention from the settings; everything is kept if nothing was set.
 
     Raises:
-        KeepUnreadable: They cannot be read, or say something else.
+        KeepUnreadable: The settings cannot be read, or are not valid.
     """
     path = folders.settings / KEEP_NAME
     try:
@@ -77,7 +79,7 @@ def load_keep(folders: Folders) -> Keep:
 
 
 def load_keep_or_default(folders: Folders) -> Keep:
-    """What the settings say is kept; everything where they say nothing that can be read."""
+    """Retention from the settings; everything is kept if they cannot be read."""
     try:
         return load_keep(folders)
     except KeepUnreadable:
@@ -85,6 +87,6 @@ def load_keep_or_default(folders: Folders) -> Keep:
 
 
 def save_keep(folders: Folders, keep: Keep) -> None:
-    """Have this user's hubs keep this, one that runs already within seconds. Raises: OSError."""
+    """Set the retention of this user's hubs; running ones apply it in seconds. Raises: OSError."""
     make_own_folder(folders.settings)
     write_private(folders.settings / KEEP_NAME, msgspec.json.encode(keep))

@@ -20,14 +20,15 @@ def run_reader_thread(
     is_stopping: threading.Event,
     turn: Callable[[StoreConnection], None],
 ) -> None:
-    """The main of a thread that reads the database: one turn after the other until it is to stop.
+    """Main of a thread that reads the database: one turn after the other until it has to stop.
 
-    What a turn raises ends neither the thread nor its work: the next has another connection.
+    An exception in a turn ends neither the thread nor its work: the next turn has a new
+    connection.
 
     Args:
-        what: What it reads, for the log.
-        open_reader: Gives a connection for the thread.
-        is_stopping: Set when it is to stop.
+        what: Subject of its reading, for the log.
+        open_reader: Opens a connection for the thread.
+        is_stopping: Set when the thread has to stop.
     """
     last_text = ""
     while not is_stopping.is_set():
@@ -46,14 +47,14 @@ def run_reader_thread(
 
 @dataclass(eq=False, slots=True)
 class PendingRequest:
-    """A request that is not answered yet.
+    """A request without a reply yet.
 
     Attributes:
-        identity: Who asked.
-        request: The question.
-        n_events: Events of its run when it was asked; 0: not known.
-        n_read: How many of them were read; written by the thread that answers.
-        is_late: It was open already at the last `late_replies`.
+        identity: Identity of the sender.
+        request: The request.
+        n_events: Number of events of its run at the time of the request; 0: unknown.
+        n_read: Number of them that were read; written by the thread that answers.
+        is_late: True if it was open already at the last `late_replies`.
     """
 
     identity: bytes
@@ -64,16 +65,16 @@ class PendingRequest:
 
 
 class PendingRequests:
-    """Requests to one thread, each taken once; who waits gets `ReplyPending`.
+    """Requests to one thread, each taken once; senders that wait get `ReplyPending`.
 
     Owned by the hub's main thread.
 
     Attributes:
-        beat: Counts what the thread that answers gets done; written by that thread.
+        beat: Counts the progress of the thread that answers; written by that thread.
     """
 
     def __init__(self, most: int) -> None:
-        """Args: `most`: So many at a time."""
+        """Args: `most`: maximum number of open requests."""
         self.beat = 0
         self._most = most
         self._open: list[PendingRequest] = []
@@ -91,8 +92,8 @@ class PendingRequests:
         """Take a request; False when too many are open.
 
         Args:
-            request: The request; who waits repeats it, which changes nothing.
-            n_events: Events of its run; 0: not known.
+            request: The request; a waiting client repeats it, which changes nothing.
+            n_events: Number of events of its run; 0: unknown.
             start: Hands it to the thread.
         """
         if any(each.identity == identity and each.request == request for each in self._open):
@@ -105,7 +106,7 @@ class PendingRequests:
         return True
 
     def end(self, request: PendingRequest) -> None:
-        """It was answered."""
+        """Close a request that was answered."""
         self._open.remove(request)
 
     def late_replies(self) -> list[tuple[bytes, ReplyPending]]:

@@ -44,17 +44,17 @@ EXIT_ANOTHER = 3
 """Exit status when another hub runs here already."""
 
 EXIT_REFUSED = 4
-"""Exit status when the hub cannot run here: a folder is not private, say."""
+"""Exit status when the hub cannot run here, for example because a folder is not private."""
 
 EXIT_INTERRUPTED = 130
 """Exit status after SIGINT."""
 
 _MIN_FILES = 4096
 _NEEDS = RequiredResources(descriptors=64, threads=4, n_bytes=64 * MIB)
-"""Below it libzmq would end the process by a signal."""
+"""Resources without which libzmq would end the process by a signal."""
 
 _DIFFERS_AGAIN_S = 60.0
-"""A store that is out of sync again so soon after all was read stays so."""
+"""Time within which a store that is out of sync again after all was read stays so, seconds."""
 
 
 class Ending(Enum):
@@ -153,11 +153,11 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
     Args:
         folders: This user's folders.
-        options: How; None: as this user's hub, for ever.
+        options: Options; None: as this user's hub, without an end.
 
     Raises:
         NetworkRefused: It cannot listen there, or not safely.
-        ExporterRefused: An exporter that was asked for cannot be opened.
+        ExporterRefused: A requested exporter cannot be opened.
         AnotherHub: One is running already.
         HubCannotStart: The runtime folder is not private, or a folder cannot be made.
         OtherDatabase: Another version wrote the database.
@@ -205,7 +205,7 @@ def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
 
 
 def _open_log(folders: Folders) -> logging.Handler:
-    """The log, once the folder it lies in is seen to be this user's."""
+    """The log, once its folder has been checked to be this user's."""
     try:
         make_own_folder(folders.state)
         warnings = check_own_folder(folders.state)
@@ -304,7 +304,7 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
 
 @contextmanager
 def _named(folders: Folders) -> Generator[None]:
-    """Says what cannot be had while the hub is made."""
+    """Name the missing resource in errors while the hub is created."""
     try:
         yield
     except UnsafePath:

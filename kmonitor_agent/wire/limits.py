@@ -1,4 +1,4 @@
-"""Limits as scripts write them, checked, and as text. Pure: no clock, no IO."""
+"""Limits as written in scripts, checked, and as text. Pure: no clock, no IO."""
 
 import math
 import re
@@ -82,7 +82,7 @@ class Limit:
     action. Otherwise it would act forever, because freed memory often stays with the process.
 
     Attributes:
-        spec: The checked limit, as it is sent to the hub.
+        spec: The checked limit, as sent to the hub.
     """
 
     spec: LimitSpec
@@ -110,11 +110,12 @@ class Limit:
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
                 "auto" (collect, then reload, then restart, each only if the one before did not
                 help) or "stop".
-            hold_s: Time that the metric must stay above the threshold, seconds, 0 or more.
-            cooldown_s: Minimum time between two actions, seconds, 0 or more.
+            hold_s: Time that the metric must stay above the threshold, seconds, 0 to 1e9.
+            cooldown_s: Minimum time between two actions, seconds, 0 to 1e9.
 
         Raises:
-            ValueError: An argument is not valid; the message says what to write.
+            ValueError: An argument is not valid or out of its range; the message says what to
+                write.
             TypeError: `threshold` is missing, or is neither a string nor a number.
         """
         _one_of("metric", metric, LIMIT_METRICS)
@@ -153,7 +154,7 @@ def amount_text(metric: str, value: float) -> str:
 
 
 def _bytes_text(n_bytes: float) -> str:
-    """As the window writes it: "551 MiB", "12 GiB", "1.5 GiB"."""
+    """Same form as in the window: "551 MiB", "12 GiB", "1.5 GiB"."""
     size = n_bytes
     at = 0
     while size >= 2**10 - 0.5 and at < len(_BYTE_UNITS) - 1:

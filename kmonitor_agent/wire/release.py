@@ -1,4 +1,4 @@
-"""The version of this release: of agent, hub and app, and of the package built of them."""
+"""Version of this release: of agent, hub and app, and of the package that contains them."""
 
 from typing import Final
 

@@ -21,9 +21,10 @@ def binary_size(n_bytes: float) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from a training without what moves a cursor, colours, or turns a line around.
+    """A text from a training without characters that move a cursor, colour, or reverse a line.
 
-    A space of any width becomes the ordinary one, every other letter that cannot be seen a mark.
+    A space of any width becomes an ordinary one, every other invisible character a replacement
+    mark.
     """
     return "".join(c if c.isprintable() else _seen(c) for c in text)
 

@@ -1,7 +1,7 @@
-"""Authorization of messages: roles, quotas, and rows of the audit for what was refused.
+"""Authorization of messages: roles, quotas, and the audit of refusals.
 
-Every message passes `Authorizer.admit` before it is read. It rests on one table of what each role
-may send; whatever is not in it is refused.
+Every message passes `Authorizer.admit` before it is read. One table lists the messages that each
+role may send; any other is refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
     KeysRequest: _OPERATOR,
     AuditRequest: _OPERATOR,
 }
-"""Which roles may send a message of which type."""
+"""Roles that may send each type of message."""
 
 KNOWN_TAGS: Final[Mapping[str, type[msgspec.Struct]]] = {
     str(kind.__struct_config__.tag): kind for kind in MAY_SEND
@@ -65,16 +65,16 @@ KNOWN_TAGS: Final[Mapping[str, type[msgspec.Struct]]] = {
 
 
 def may_send(role: Role, tag: str) -> bool:
-    """Whether a role may send a message of this name."""
+    """True if a role may send a message of this name."""
     kind = KNOWN_TAGS.get(tag)
     return kind is not None and role in MAY_SEND[kind]
 
 
 def why_not(role: Role, tag: str, name: str) -> str:
-    """Text for a sender that was refused: what is wrong, and what to do.
+    """Text for a sender that was refused: the fault and the remedy.
 
     Args:
-        name: Name of its key; empty: it has none, and came over a socket on this host.
+        name: Name of its key; empty: it has none, and used a socket on this host.
     """
     if not name:
         whose = "training processes" if role == "agent" else "desktops"
@@ -103,7 +103,7 @@ class Authorizer:
     """Owned by the hub's main thread.
 
     Attributes:
-        refusals: Writes what was refused into the audit.
+        refusals: Writes refusals into the audit.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Authorizer:
         self._send_quota = SendQuota()
 
     def peer_of_identity(self, identity: bytes) -> Peer | None:
-        """Who is behind an identity by the list as it is now; None: nobody any more."""
+        """The peer behind an identity by the current list of keys; None: its key is not listed."""
         key = sender_key(identity)
         if not key:
             return LOCAL_USER
@@ -124,15 +124,15 @@ class Authorizer:
         return None if grant is None else peer_of(grant)
 
     def admit(self, peer: Peer | None, frames: list[bytes], endpoint: str, send: Send) -> bool:
-        """Whether a message may be served; its sender gets an error if not.
+        """True if a message may be served; if not, its sender gets an error.
 
-        What is no message of ours, or of no type that is known here, passes: whoever reads it
-        counts it and answers.
+        Data that is no message of ours, or of an unknown type, passes: its reader counts it and
+        answers.
 
         Args:
-            peer: Who sent it; None: nobody who may.
+            peer: The sender; None: its key is not listed.
             frames: Its frames, the identity first.
-            endpoint: Where it came in, to count what is refused.
+            endpoint: Endpoint that received it, for counting refusals.
         """
         if peer is None:
             self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
@@ -190,7 +190,7 @@ def _request_number(frames: list[bytes]) -> int:
 
 
 RETRY_MS: Final = 1000
-"""When a sender that was over its quota should try again, milliseconds."""
+"""Time until a sender over its quota should try again, milliseconds."""
 
 MESSAGES_PER_S: Final = 4000
 BYTES_PER_S: Final = 32 * 1024 * 1024
@@ -209,7 +209,7 @@ class SendQuota:
         self._left: dict[str, _Left] = {}
 
     def try_spend(self, key: str, n_bytes: int, now_s: float) -> bool:
-        """Whether a message of so many bytes is within what the key may send now.
+        """True if a message of this size is within the key's current quota.
 
         Args:
             n_bytes: Size of the message.
@@ -240,20 +240,20 @@ class _Left:
 
 
 _WINDOW_S: Final = 600.0
-"""What is refused again within this time, seconds, is counted and gets one row at its end."""
+"""Time for which repeated refusals are only counted, and get one row at its end, seconds."""
 
 _MOST_OF_ONE: Final = 10
 _MOST: Final = 50
-"""Rows in that time, of one key and of all: who is refused must not drive out what was done."""
+"""Rows in that time, of one key and of all: refusals must not displace completed actions."""
 
 _STRANGERS: Final = "unknown keys"
-"""Who they are all together: anybody can make as many keys as he likes."""
+"""Common name of unknown keys: anybody can create as many keys as he likes."""
 
 WriteAudit = Callable[[str, str, str, str, str], object]
 """Writes a row of the audit: who, what, run, subject, result."""
 
 _AuditedAction = tuple[str, str, str, str]
-"""Who, what, run, subject; as the audit has them."""
+"""Name, action, run and subject, as in the audit."""
 
 
 class Refusals:
@@ -270,19 +270,19 @@ class Refusals:
         self._ends_s = float("-inf")
 
     def of_role(self, peer: Peer, tag: str, body: bytes) -> None:
-        """What somebody asked for whose role may not."""
+        """Record a request that the sender's role does not allow."""
         self._note(*_audited_action(peer.who, tag, body), f"refused: its role is {peer.role}")
 
     def of_peer(self, peer: Peer, what: str, why: str) -> None:
-        """Something else that somebody was refused."""
+        """Record another refusal of a peer."""
         self._note(peer.who, what, "", "", f"refused: {why}")
 
     def note_unknown_key(self, key: str, what: str) -> None:
-        """What a key asked for that is not on the list, or no longer."""
+        """Record a request of a key that is not on the list, or no longer."""
         self._note(_STRANGERS, what, "", key, "refused: this key has no access")
 
     def step(self) -> None:
-        """Write what was only counted, once its time is over; call now and then."""
+        """Write the counted refusals once their time is over; call now and then."""
         if self._clock.monotonic_s() < self._ends_s:
             return
         again, self._repeats = self._repeats, {}
@@ -328,7 +328,7 @@ _refused_decoder: Final = msgspec.msgpack.Decoder(_RefusedRequest)
 
 
 def _audited_action(who: str, tag: str, body: bytes) -> _AuditedAction:
-    """Who asked for what, in the words of the audit for what is done."""
+    """Sender and request, in the audit's terms for completed actions."""
     try:
         request = _refused_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

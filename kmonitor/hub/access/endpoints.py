@@ -28,18 +28,18 @@ Handle = Callable[[list[bytes]], None]
 """Serves one message: the sender's identity and two frames."""
 
 _MAX_AT_ONCE: Final = 256
-"""Most messages of one socket before the other gets its turn."""
+"""Maximum number of messages of one socket before the other gets its turn."""
 
 _LINGER_S: Final = 0.2
-"""What was just answered is on its way for so long before connections are ended."""
+"""Time for the last replies to leave before connections are ended, seconds."""
 
 
 class HubEndpoints:
     """Every socket of the hub. Owned by its main thread.
 
     Attributes:
-        keys: Who may connect over the network.
-        authorizer: Judges who may send what.
+        keys: Keys that may connect over the network.
+        authorizer: Decides which sender may send which message.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class HubEndpoints:
         """Bind this user's own sockets.
 
         Args:
-            folders: Where the sockets lie.
-            faults: Where faults are counted.
-            audit: Writes who was refused what.
+            folders: Folders of the sockets.
+            faults: Counts faults.
+            audit: Writes refusals into the audit.
             on_ended: Called with the keys whose sessions are over.
 
         Raises:
-            zmq.ZMQError: One cannot be bound.
+            zmq.ZMQError: A socket cannot be bound.
         """
         self._on_ended = on_ended
         self.keys = KeyList(keys_folder(folders), faults)
@@ -80,7 +80,7 @@ class HubEndpoints:
 
     @property
     def address(self) -> str:
-        """Where it listens on the network, with its key; empty: not there."""
+        """Its address on the network, with the hub's key; empty: it does not listen there."""
         return "" if self._direct is None else self._direct.url
 
     @property
@@ -90,10 +90,10 @@ class HubEndpoints:
         return self._agents.unsent + self._desktops.unsent + direct
 
     def listen(self, bind: str) -> None:
-        """Also serve the network at `ADDRESS:PORT`, for keys that were let in.
+        """Also serve the network at `ADDRESS:PORT`, for authorized keys.
 
         Raises:
-            NetworkRefused: Not there, or not safely.
+            NetworkRefused: It cannot listen there, or not safely.
         """
         self._direct = NetworkAccess(
             self._context,
@@ -105,7 +105,7 @@ class HubEndpoints:
         )
 
     def watch(self, wakeup_fd: int) -> None:
-        """Begin to wait for all of them, and for this file descriptor."""
+        """Begin to wait for all sockets, and for this file descriptor."""
         self._wakeup_fd = wakeup_fd
         self._poller = poller = zmq.Poller()
         poller.register(self._agents.socket, zmq.POLLIN)
@@ -115,11 +115,11 @@ class HubEndpoints:
             self._direct.register(poller)
 
     def wait(self, timeout_ms: int) -> None:
-        """Until something comes, or so long."""
+        """Wait until something arrives, or for this time."""
         self._poller.poll(timeout_ms)
 
     def serve(self, ingest: Handle, views: Handle) -> None:
-        """Hand on what has come, as far as its sender may send it."""
+        """Hand on the received messages that their senders may send."""
         try:
             self._serve(self._agents, LOCAL_AGENT, "ingest", ingest)
             self._serve(self._desktops, LOCAL_USER, "view", views)
@@ -138,21 +138,21 @@ class HubEndpoints:
         return self._send(self._desktops, identity, message)
 
     def is_in_place(self) -> bool:
-        """Whether this user's own sockets still lie where they were bound."""
+        """True if this user's own sockets still lie where they were bound."""
         return self._agents.is_in_place() and self._desktops.is_in_place()
 
     def check_memory(self, *, is_working: bool) -> None:
-        """End every connection when somebody fills the memory; none of ours loses anything.
+        """End every connection when a peer fills the memory; kmonitor's own peers lose nothing.
 
         Args:
-            is_working: The hub itself computes something large.
+            is_working: True if the hub itself computes something large.
         """
         if self._memory.check(is_working=is_working):
             self._faults.record("flood: memory", "all connections were closed")
             self._rebind()
 
     def refresh_keys(self) -> None:
-        """Take over what changed in the list of keys, and end what is to end."""
+        """Take over changes in the list of keys, and end the sessions of removed ones."""
         self.authorizer.refusals.step()
         changed = self.keys.refresh()
         if changed:
@@ -162,7 +162,7 @@ class HubEndpoints:
             self._rebind_direct()
 
     def end_sessions(self, keys: set[str]) -> None:
-        """Nobody with these keys is connected any more."""
+        """End the sessions of these keys."""
         self._on_ended(keys)
         # libzmq cannot end one connection: all on the network reconnect, these in vain. Nothing
         # of theirs is served until then either: each message is judged by the list.
@@ -217,21 +217,21 @@ class HubEndpoints:
 
 MEMORY_CHECK_EVERY_S: Final = 0.05
 JUMP_BYTES: Final = 200 * 1024 * 1024
-"""More than this within a second is a flood."""
+"""Growth within a second that is a flood."""
 
 WORK_JUMP_BYTES: Final = 1024 * 1024 * 1024
 """The same while the hub itself thins a long series, which takes hundreds of megabytes."""
 
 CLIMB_BYTES: Final = 600 * 1024 * 1024
-"""A slower flood: so much more than after the start or the last one."""
+"""A slower flood: growth since the start or the last flood."""
 
 _WINDOW_S: Final = 1.0
 _SETTLE_S: Final = 1.0
 
 _TRIM_EVERY_S: Final = 5.0
 _TRIM_OVER: Final = 1.1
-"""Over so much of the least it ever was, the C library has to give back each time what is
-free: what a crowd of desktops did not read is freed where the kernel does not see it."""
+"""Factor of the least memory so far above which the C library gives free memory back each time:
+data that many desktops did not read is freed where the kernel does not see it."""
 
 
 class MemoryGuard:
@@ -249,10 +249,10 @@ class MemoryGuard:
         self._trimmed_s = clock.monotonic_s()
 
     def check(self, *, is_working: bool = False) -> bool:
-        """Whether memory has jumped since the last look; all is forgotten then.
+        """True if memory has jumped since the last check; the measurement then starts again.
 
         Args:
-            is_working: The hub computes something large.
+            is_working: True if the hub computes something large.
         """
         now_s = self._clock.monotonic_s()
         rss = self._rss_bytes()

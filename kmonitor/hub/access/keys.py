@@ -1,6 +1,6 @@
 """Keys that may connect, and answers to libzmq's question about them at each handshake (ZAP).
 
-They are kept in one private file, which is read again when it changes.
+The keys are in one private file, which is read again when it changes.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ class KeyNameTaken(UserError):
 
 
 class KeyListUntrusted(UserError):
-    """The file is there and cannot be trusted: nobody is let in, and it is not replaced."""
+    """The file is there and cannot be trusted: no device may connect, and it is not replaced."""
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -40,10 +40,10 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class KeyList:
-    """Owned by the hub's main thread. Whatever is wrong with the file: nobody is let in.
+    """Owned by the hub's main thread. If anything is wrong with the file, no device may connect.
 
     Attributes:
-        fault: What is wrong with the file, and what to do; None: nothing.
+        fault: Fault of the file and its remedy; None: no fault.
     """
 
     def __init__(self, folder: Path, faults: HubFaults) -> None:
@@ -63,7 +63,7 @@ class KeyList:
         return sorted(self._grants.values(), key=lambda grant: grant.name)
 
     def refresh(self) -> set[str]:
-        """Read the file if it changed; returns the keys that are out or have another role now."""
+        """Read the file if it changed; return keys that were removed or have another role now."""
         seen = self._stamp()
         if seen == self._seen:
             return set()
@@ -76,11 +76,11 @@ class KeyList:
         }
 
     def grant(self, grant: KeyGrant) -> None:
-        """Let a key in, or give one that is in another name or role.
+        """Authorize a key, or change the name or role of an authorized one.
 
         Raises:
             KeyNameTaken: Another key has this name.
-            KeyListUntrusted: The file as it is would be lost.
+            KeyListUntrusted: The present file would be lost.
             UserError: There are too many keys.
             OSError: The file cannot be written; nothing changed.
         """
@@ -93,10 +93,10 @@ class KeyList:
         self._write({**others, grant.key: grant})
 
     def revoke(self, name_or_key: str) -> KeyGrant | None:
-        """Take a key off the list; None if there is no such one.
+        """Remove a key from the list; None if it is not there.
 
         Raises:
-            KeyListUntrusted: The file as it is would be lost.
+            KeyListUntrusted: The present file would be lost.
             OSError: The file cannot be written; nothing changed.
         """
         self._save_faulty_file()
@@ -138,7 +138,7 @@ class KeyList:
 
 
 def read_key_list(path: Path) -> dict[str, KeyGrant]:
-    """Who is let in by this file, by key; nobody when there is none.
+    """Grants in this file, by key; empty if there is no file.
 
     Raises:
         KeyListUntrusted: It is not this user's alone, or cannot be read or understood.
@@ -179,7 +179,7 @@ class ZapHandler:
     """Owned by the hub's main thread.
 
     Attributes:
-        socket: What the loop polls.
+        socket: Socket that the loop polls.
         tried: Keys with which the hub tests its own endpoint; refused like all others, but not
             counted.
     """
@@ -194,9 +194,9 @@ class ZapHandler:
         """Begin to answer in this context; before any socket is bound to the network.
 
         Args:
-            context: Of the sockets whose connections it answers for.
-            keys: Who may connect.
-            faults: Where faults are counted.
+            context: Context of the sockets whose connections it answers for.
+            keys: Keys that may connect.
+            faults: Counts faults.
             on_refused: Called with a key that may not connect.
         """
         self._on_refused = on_refused
@@ -208,7 +208,7 @@ class ZapHandler:
         self.socket.bind(_ADDRESS)
 
     def serve(self) -> None:
-        """Answer what was asked."""
+        """Answer the open handshakes."""
         for _ in range(_MAX_AT_ONCE):
             try:
                 frames = self.socket.recv_multipart(zmq.DONTWAIT)
@@ -219,7 +219,7 @@ class ZapHandler:
                 self._answer(frames)
 
     def close(self) -> None:
-        """From here on nobody is let in."""
+        """Close; from here on no device may connect."""
         self.socket.close(linger=0)
 
     def _answer(self, frames: Sequence[bytes]) -> None:

@@ -1,7 +1,7 @@
 """The hub's network endpoint: encrypted, for listed keys only, and closed if strangers get in.
 
 Before the hub serves the network it connects to itself with an unknown key and with none; if
-either is let in, it does not listen.
+either is accepted, it does not listen.
 """
 
 import ipaddress
@@ -37,11 +37,11 @@ class NetworkRefused(UserError):
 
 @dataclass(frozen=True, slots=True)
 class BindAddress:
-    """Where to listen.
+    """Address to listen at.
 
     Attributes:
         ip: Numeric address.
-        port: TCP port; 0: any that is free.
+        port: TCP port; 0: any free port.
     """
 
     ip: ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -49,7 +49,6 @@ class BindAddress:
 
     @property
     def endpoint(self) -> str:
-        """As ZeroMQ takes it."""
         return f"tcp://{self.host}:{self.port or '*'}"
 
     @property
@@ -62,7 +61,7 @@ def parse_bind(text: str) -> BindAddress:
     """The address in `--bind ADDRESS:PORT`; a name is looked up.
 
     Raises:
-        NetworkRefused: It is none, or the name is not known.
+        NetworkRefused: It is no address, or the name is unknown.
     """
     found = _BIND.match(text.strip())
     if found is None or int(found["port"]) > _MAX_PORT:
@@ -89,7 +88,7 @@ class NetworkAccess:
     """The endpoint and the handler of its handshakes. Owned by the hub's main thread.
 
     Attributes:
-        url: What others need in order to connect: address and the hub's key.
+        url: Address for other devices: host, port and the hub's key.
     """
 
     def __init__(
@@ -106,12 +105,12 @@ class NetworkAccess:
 
         Args:
             bind: `ADDRESS:PORT`.
-            folders: Where the hub's own key is.
-            faults: Where faults are counted.
+            folders: Folders with the hub's own key.
+            faults: Counts faults.
             on_refused: Called with each key that may not connect.
 
         Raises:
-            NetworkRefused: Not there, or not safely.
+            NetworkRefused: It cannot listen there, or not safely.
         """
         address = parse_bind(bind)
         own = _hub_keys(folders)
@@ -138,13 +137,13 @@ class NetworkAccess:
         return self._network_endpoint.unsent
 
     def register(self, poller: "zmq.Poller") -> None:
-        """Have the loop wake for what comes."""
+        """Have the loop wake for incoming data."""
         poller.register(self._zap.socket, zmq.POLLIN)
         if self._is_open:
             poller.register(self._network_endpoint.socket, zmq.POLLIN)
 
     def answer_handshakes(self) -> None:
-        """Let in who is on the list."""
+        """Accept the keys on the list."""
         self._zap.serve()
 
     def receive(self) -> list[bytes] | None:
@@ -164,7 +163,7 @@ class NetworkAccess:
         return True
 
     def close(self) -> None:
-        """Close the endpoint, then what answers its handshakes."""
+        """Close the endpoint, then the handler of its handshakes."""
         if self._is_open:
             self._is_open = False
             self._network_endpoint.close()
@@ -192,9 +191,9 @@ class NetworkEndpoint:
     """One ROUTER socket on the network. Owned by the hub's main thread.
 
     Attributes:
-        bound: Where it listens.
+        bound: Address at which it listens.
         unsent: Messages dropped because their receiver was too slow.
-        socket: What the loop polls; another one after `rebind`.
+        socket: Socket that the loop polls; another one after `rebind`.
     """
 
     def __init__(
@@ -203,7 +202,7 @@ class NetworkEndpoint:
         """Listen.
 
         Raises:
-            NetworkRefused: Not there, or not safely.
+            NetworkRefused: It cannot listen there, or not safely.
         """
         if not zmq.has("curve"):
             raise NetworkRefused(
@@ -251,7 +250,7 @@ class NetworkEndpoint:
         return sent is not False
 
     def rebind(self) -> None:
-        """End every connection and listen again; who may still connect does so by itself.
+        """End every connection and listen again; authorized peers reconnect by themselves.
 
         Raises:
             zmq.ZMQError: The address was taken meanwhile.
@@ -336,7 +335,7 @@ def verify_refusal(endpoint: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> 
     """Check that strangers are refused.
 
     Raises:
-        NetworkRefused: One was let in, or gave no result.
+        NetworkRefused: A stranger was accepted, or there was no result.
     """
     stranger = KeyPair(*zmq.curve_keypair())
     zap.tried.add(stranger.public_text)

@@ -1,8 +1,8 @@
 """Peers behind connections: this user on this host, or a key on the network.
 
-A routing id proves nothing, since a client may choose it. What the hub calls an identity begins,
-for a connection from the network, with the key that its handshake proved: so nothing that is kept
-by identity can be had by another key.
+A routing id proves nothing, since a client may choose it. For a connection from the network, the
+hub's identity begins with the key that its handshake proved: so no other key can reach anything
+that is kept by identity.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import msgspec
 from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
 
 _FAR: Final = b"\x00key:"
-"""Nobody on this host can have such a routing id: chosen ones never begin with a zero byte, and
+"""Prefix that no peer on this host can have: chosen routing ids never begin with a zero byte, and
 ZeroMQ's own are five bytes long."""
 
 CURVE_KEY_BYTES: Final = 32
@@ -23,17 +23,17 @@ Send = Callable[[bytes, msgspec.Struct], bool]
 """Sends a message to the socket behind an identity; False if that is gone."""
 
 THIS_USER: Final = "this user"
-"""Who did something over a socket that only the hub's own user can reach."""
+"""Name of a peer whose socket only the hub's own user can reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who sent a message.
+    """Sender of a message.
 
     Attributes:
-        role: What it may do.
+        role: Its role.
         key: Its public key, 64 hexadecimal digits; empty: this user, on this host.
-        name: The key's name; empty as `key`.
+        name: The key's name; empty: this user, on this host.
     """
 
     role: Role
@@ -42,12 +42,12 @@ class Peer:
 
     @property
     def is_far(self) -> bool:
-        """Whether it came over the network."""
+        """True if it connects over the network."""
         return bool(self.key)
 
     @property
     def who(self) -> str:
-        """For the audit."""
+        """Name for the audit."""
         return f"{self.name} (key {self.key[:8]})" if self.key else THIS_USER
 
 
@@ -56,7 +56,7 @@ LOCAL_USER: Final = Peer("operator")
 
 
 def peer_of(grant: KeyGrant) -> Peer:
-    """The holder of a key that was let in."""
+    """The holder of an authorized key."""
     return Peer(grant.role, grant.key, grant.name)
 
 
@@ -73,5 +73,5 @@ def sender_key(identity: bytes) -> str:
 
 
 def routing_id_of(identity: bytes) -> bytes:
-    """What ZeroMQ calls the connection behind a far identity."""
+    """ZeroMQ's routing id of the connection behind a far identity."""
     return identity[len(_FAR) + CURVE_KEY_BYTES :]

@@ -1,4 +1,4 @@
-"""ROUTER sockets in this user's private folder, and how messages are sent and read."""
+"""ROUTER sockets in this user's private folder, and sending and reading of messages."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _MAX_FRAMES = 1000
 
 
 class Flooded(Exception):
-    """A peer sends a message of endless frames: no bound of ZeroMQ's applies to them."""
+    """A peer sends a message of endless frames: no bound of ZeroMQ applies to them."""
 
 
 class RouterSocket:
@@ -64,7 +64,7 @@ class RouterSocket:
         return sent is not False
 
     def rebind(self) -> None:
-        """End every connection and listen again; every peer of ours comes back by itself.
+        """End every connection and listen again; kmonitor's own peers reconnect by themselves.
 
         Raises:
             zmq.ZMQError: It cannot be bound any more.
@@ -73,7 +73,7 @@ class RouterSocket:
         self._bind()
 
     def is_in_place(self) -> bool:
-        """Whether the socket's file is still the one that was bound."""
+        """True if the socket's file is still the one that was bound."""
         try:
             return self.path.stat().st_ino == self._inode
         except OSError:
@@ -96,13 +96,13 @@ class RouterSocket:
 
 
 def read_frames(socket: "zmq.Socket[bytes]", *, is_keyed: bool) -> tuple[list[bytes], str] | None:
-    """One message that is there: its first frames, and the key that its sender proved.
+    """One message that has arrived: its first frames, and the key that its sender proved.
 
-    Frames beyond those of ours and one more are thrown away as they are read.
+    Frames beyond those of ours and one more are discarded as they are read.
 
     Args:
         socket: A ROUTER socket of the hub.
-        is_keyed: Whether its senders prove a key.
+        is_keyed: True if its senders prove a key.
 
     Returns:
         None when there is none; the key is empty where none is proven.
@@ -134,7 +134,7 @@ def read_frames(socket: "zmq.Socket[bytes]", *, is_keyed: bool) -> tuple[list[by
 def send_message(
     socket: "zmq.Socket[bytes]", routing_id: bytes, message: msgspec.Struct
 ) -> bool | None:
-    """Send one message or drop it: None when it was dropped, False when nobody is there."""
+    """Send one message or drop it: None when it was dropped, False when its receiver is gone."""
     frames: Sequence[bytes] = (routing_id, *pack(message))
     try:
         socket.send_multipart(frames, zmq.DONTWAIT)
@@ -148,7 +148,7 @@ def send_message(
 
 
 def set_socket_options(socket: "zmq.Socket[bytes]") -> None:
-    """What every socket of the hub has in common."""
+    """Set the options that all sockets of the hub have in common."""
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_HUB_FRAME_BYTES)
     socket.setsockopt(zmq.SNDHWM, _HIGH_WATER)
@@ -163,7 +163,7 @@ _T = TypeVar("_T")
 
 
 class MessageReader:
-    """Decodes messages of one socket; what is none is counted, and answered where possible."""
+    """Decodes messages of one socket; invalid ones are counted, and answered where possible."""
 
     def __init__(self, name: str, faults: HubFaults, send: Send) -> None:
         self._name = name
@@ -184,5 +184,5 @@ class MessageReader:
 
 
 def _sender(frames: Sequence[bytes]) -> str:
-    """Who sent what is no message, as far as that can be known: its key and the run it names."""
+    """Sender of invalid data, as far as known: its key and the run that it names."""
     return " ".join(filter(None, (sender_key(frames[0]), run_id_in(frames[-1]))))

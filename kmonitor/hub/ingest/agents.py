@@ -35,7 +35,7 @@ PING_MS = 500
 """Interval of pings that an agent is to send."""
 
 MAX_RUNS_PER_KEY = 2000
-"""Most runs that one key from the network may send."""
+"""Maximum number of runs that one key from the network may send."""
 
 _ALIVE_S = 3.0
 """A session heard within this time keeps its run against a process that started earlier."""
@@ -76,13 +76,13 @@ class AgentService:
                 assert_never(message)
 
     def end_sessions(self, keys: set[str]) -> None:
-        """Forget who came with these keys."""
+        """Forget the connections of these keys."""
         for connection in self.agent_connections.all():
             if sender_key(connection.identity) in keys:
                 self.agent_connections.drop(connection)
 
     def acknowledge(self) -> None:
-        """After a commit: confirm what is stored, and fetch what was turned away before it."""
+        """After a commit: confirm the stored events, and fetch those refused before it."""
         for connection in self.agent_connections.all():
             record = self._event_log.registry.get(connection.run)
             if record is not None:
@@ -98,7 +98,7 @@ class AgentService:
             self._send(connection.identity, Ack(run=connection.run, acked=record.accepted))
 
     def send_commands(self) -> None:
-        """Send queued commands whose turn it is, and end those whose time is up."""
+        """Send queued commands that are due, and end those whose time is up."""
         now_s = self._clock.monotonic_s()
         for entry, left_s in self._event_log.command_queue.due(now_s):
             connection = self.agent_connections.of_run(entry.run)
@@ -148,7 +148,7 @@ class AgentService:
             self._event_log.then(lambda: self._send_welcome(connection, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
-        """Whether a key from the network may not send this run; it gets an error then."""
+        """True if a key from the network may not send this run; it gets an error then."""
         key = sender_key(identity)
         if not key:
             return False  # all that is here is this user's
@@ -205,7 +205,7 @@ class AgentService:
         return True
 
     def _may_not_ship(self, identity: bytes, run: str, current: AgentConnection | None) -> bool:
-        """Whether a run is not to be taken from a folder now; its sender gets an error then."""
+        """True if a run must not be taken from a folder now; its sender gets an error then."""
         if self._event_log.registry.was_deleted(run):
             text = "it was removed from this hub"
             error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)

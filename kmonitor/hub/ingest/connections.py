@@ -5,28 +5,28 @@ from dataclasses import dataclass
 from kmonitor.hub.runs.run_record import RunRecord
 
 MAX_CONNECTIONS = 4096
-"""Most runs that are connected at a time."""
+"""Maximum number of connected runs."""
 
 MAX_RUNS_PER_SOCKET = 1024
-"""Most of them over one socket."""
+"""Maximum number of them over one socket."""
 
 _EXPIRES_S = 60.0
 
 
 @dataclass(slots=True)
 class AgentConnection:
-    """A run whose agent said hello for it on one socket.
+    """A run whose agent sent `Hello` for it on one socket.
 
     Attributes:
         identity: ZeroMQ routing id; proves nothing.
         run: Run id.
         session: Process start id.
-        started_wall_s: When that session started.
-        last_heard_s: When anything last came from it, monotonic.
+        started_wall_s: Start of that session, UTC epoch seconds.
+        last_heard_s: Time of its last message, monotonic.
         acked: Largest sequence number confirmed to it.
-        ships: It is no process of the run; it ships what one left in a folder.
-        late_s: As of `Hello`.
-        is_left: Likewise.
+        ships: See `Hello`.
+        late_s: See `Hello`.
+        is_left: See `Hello`.
     """
 
     identity: bytes
@@ -40,7 +40,7 @@ class AgentConnection:
     is_left: bool = False
 
     def note_in(self, record: RunRecord) -> None:
-        """Have a run's record know how it comes."""
+        """Copy to a run's record the properties of its delivery."""
         record.is_shipped = self.ships
         record.late_s = self.late_s
         record.is_left = self.ships and self.is_left
@@ -58,7 +58,7 @@ class AgentConnections:
         return len(self._by_run)
 
     def add(self, connection: AgentConnection) -> AgentConnection | None:
-        """Take a connection; returns the one of the same run that it replaces, if any."""
+        """Add a connection; return the one of the same run that it replaces, if any."""
         old = self._by_run.get(connection.run)
         if old is not None:
             self.drop(old)
@@ -71,29 +71,29 @@ class AgentConnections:
         return old
 
     def has_room(self, identity: bytes, run: str) -> bool:
-        """Whether a socket may have one more run, or has this one already."""
+        """True if a socket may have one more run, or has this one already."""
         runs = self._by_socket.get(identity, {})
         return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
     def note_message(self, connection: AgentConnection, now_s: float) -> None:
-        """Note that something came from it."""
+        """Note a message of a run."""
         connection.last_heard_s = now_s
         self._last_heard_s[connection.run] = now_s
 
     def note_socket_message(self, identity: bytes, now_s: float) -> None:
-        """Note that something came from a socket: all its runs' process lives."""
+        """Note a message of a socket: the process of all its runs lives."""
         for connection in self._by_socket.get(identity, {}).values():
             self.note_message(connection, now_s)
 
     def on_socket(self, identity: bytes, run: str) -> AgentConnection | None:
-        """The connection of a run on a socket; None if it said no hello there."""
+        """The connection of a run on a socket; None if it sent no `Hello` there."""
         return self._by_socket.get(identity, {}).get(run)
 
     def of_run(self, run: str) -> AgentConnection | None:
         return self._by_run.get(run)
 
     def last_heard_s(self, run: str) -> float | None:
-        """When the run was last heard since this hub started, monotonic; None: not yet."""
+        """Time of the run's last message since this hub started, monotonic; None: none yet."""
         return self._last_heard_s.get(run)
 
     def all(self) -> list[AgentConnection]:
@@ -110,11 +110,11 @@ class AgentConnections:
             self._by_run.pop(connection.run)
 
     def expire(self, now_s: float, live: set[str]) -> None:
-        """Forget sessions from which nothing came for a minute; they will say hello again.
+        """Forget sessions without a message for a minute; they will say hello again.
 
         Args:
             now_s: Monotonic time.
-            live: Runs of which it still matters when they were heard last.
+            live: Runs whose last message still matters.
         """
         for connection in self.all():
             if now_s - connection.last_heard_s > _EXPIRES_S:

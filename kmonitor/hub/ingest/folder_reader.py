@@ -27,7 +27,8 @@ _FOLDER_SCAN_EVERY_S = 3.0
 _POLL_S = 0.5
 _CALM_EVERY_S = 10.0
 _CALM_AFTER_S = 120.0
-"""What gave nothing for so long is read less often: most of a folder's runs have ended."""
+"""Time without new events after which a spool is read less often, seconds: most of a folder's runs
+have ended."""
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02
@@ -57,7 +58,7 @@ class FolderReader:
         self._scan_s = float("-inf")
 
     def step(self) -> None:
-        """Look for new spools, and take what is new in the ones that are known."""
+        """Look for new spools, and take new events of the known ones."""
         begin_s = now_s = self._clock.monotonic_s()
         if now_s - self._scan_s >= _FOLDER_SCAN_EVERY_S:
             self._scan_s = now_s
@@ -73,12 +74,12 @@ class FolderReader:
         return 0.0 if self.is_reading() else _STEP_EVERY_S
 
     def is_reading(self) -> bool:
-        """Whether spools were not yet read to their end."""
+        """True if some spools were not yet read to their end."""
         has_scanned = self._scan_s > float("-inf")
         return not has_scanned or any(not each.is_read for each in self._watched.values())
 
     def is_settled(self, record: RunRecord) -> bool:
-        """Whether nothing more of a run is to be read."""
+        """True if nothing more of a run has to be read."""
         watched = self._watched.get(record.run)
         return watched is None or watched.is_read
 

@@ -1,6 +1,7 @@
 """Liveness of runs: silent, gone or lost.
 
-A run whose process is gone (`process_watch`) is called lost once all that it left on disk is read.
+A run whose process is gone (`process_watch`) is called lost once everything that it left on disk
+is read.
 """
 
 from collections.abc import Callable
@@ -13,20 +14,20 @@ from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 
 SILENT_AFTER_S = 3.0
-"""An agent pings each half second; so long without a word is worth showing."""
+"""Silence after which a run is shown as silent, seconds; an agent pings every half second."""
 
 SHIPPED_SILENT_AFTER_S = 10.0
-"""The same of what is read from a folder, beside how late it may come there."""
+"""The same for a run read from a folder, in addition to the delay there."""
 
 _ABANDONED_S = 3600.0
-"""A silent run whose process nobody here can see may be deleted after so long."""
+"""Silence after which a run whose process cannot be seen here may be deleted, seconds."""
 
 _DRAIN_S = 1.0
-"""What a process sent right before it died may still be under way."""
+"""Time for data that a process sent right before it died to arrive, seconds."""
 
 _AWAITED_S = 10.0
-"""A dead process's spool that gives nothing for so long is awaited no more: a child of the
-process may hold its lock."""
+"""Time after which a dead process's spool without new events is awaited no more, seconds: a child
+of the process may hold its lock."""
 
 _GONE = "its process ended unexpectedly"
 _AT_LIMIT = "its data ends at the time limit of its job"
@@ -46,13 +47,13 @@ class Liveness:
         is_settled: Callable[[RunRecord], bool],
         watch: OomKillWatch | None = None,
     ) -> None:
-        """Begin with nothing judged.
+        """Prepare; no run is judged yet.
 
         Args:
-            log: Knows the runs.
+            log: Event log with the runs.
             processes: Sees processes of this host.
-            is_settled: Asked of a run whose process is gone, before it is called lost: whether
-                all that the process left on disk is taken, since that may say how it ended.
+            is_settled: True if everything that a run's process left on disk is taken; called
+                before a run is called lost, because this data may show how the process ended.
             watch: Counts out-of-memory kills; None: this host's.
         """
         self._is_settled = is_settled
@@ -65,7 +66,7 @@ class Liveness:
         self._awaited: dict[str, tuple[int, float]] = {}
 
     def is_gone(self, record: RunRecord) -> bool:
-        """Whether the run's process is seen to be dead, though it may not be called lost yet."""
+        """True if the run's process is seen to be dead, though it may not be called lost yet."""
         connection = self._agent_connections.of_run(record.run)
         if connection is not None and connection.session != record.session:
             return False  # the next process said hello, and has yet to send its pid
@@ -123,7 +124,7 @@ class Liveness:
             self._set_seen(record, "", "")
 
     def is_abandoned(self, record: RunRecord) -> bool:
-        """Whether a silent run's process cannot be seen, and sent nothing for an hour."""
+        """True if a silent run's process cannot be seen, and sent nothing for an hour."""
         if record.seen != "silent" or self._agent_connections.of_run(record.run) is not None:
             return False
         if self._processes.can_see(record.host, record.session, record.pid_namespace):

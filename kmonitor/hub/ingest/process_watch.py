@@ -1,4 +1,4 @@
-"""Processes of this host: whether they live, and kills for want of memory that the kernel counted.
+"""Processes of this host: their liveness, and the kernel's counts of out-of-memory kills.
 
 A pid counts on this host and in this PID namespace only.
 """
@@ -23,18 +23,19 @@ from kmonitor_agent.wire.local.host_identity import host_pseudonym, read_salt
 from kmonitor_agent.wire.spool.format import SessionFacts
 
 _START_SLACK_S = 30.0
-"""A process that was created so much later than its session said took over a free pid."""
+"""Delay of a process's start after its session's, seconds, from which it is another process with a
+reused pid."""
 
 
 class ProcessWatch:
-    """Answers for processes of this host and PID namespace only.
+    """Knows processes of this host and PID namespace only.
 
     Attributes:
         host: This host's name.
     """
 
     def __init__(self, state: Path) -> None:
-        """Find out where this is.
+        """Determine host and PID namespace.
 
         Args:
             state: This user's state folder; by its salt the host of a private run is recognised.
@@ -48,7 +49,7 @@ class ProcessWatch:
         return self._is_this_host(host, session) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
-        """Whether this was written on another host, whose processes cannot be seen from here."""
+        """True if this was written on another host, whose processes cannot be seen from here."""
         return not self._is_this_host(facts.host, facts.session)
 
     def _is_this_host(self, host: str, session: str) -> bool:
@@ -60,7 +61,7 @@ class ProcessWatch:
         return salt is not None and host_pseudonym(salt, session) == host
 
     def is_alive(self, pid: int, started_wall_s: float) -> bool:
-        """Whether process `pid` lives and is the one that started then; zombies are dead."""
+        """True if process `pid` lives and is the one that started then; zombies are dead."""
         try:
             process = psutil.Process(pid)
             if process.status() == psutil.STATUS_ZOMBIE:
@@ -81,17 +82,17 @@ def own_pid_namespace() -> int:
 
 
 _COUNT_EVERY_S: Final = 5.0
-"""A death is compared with what was counted 5 to 10 s before: a kill is counted before the
-process is gone, so that the last count may have it already."""
+"""Interval of counts, seconds. A death is compared with the count 5 to 10 s before: a kill is
+counted before the process is gone, so the last count may have it already."""
 
 
 @dataclass(frozen=True, slots=True)
 class OomEvidence:
-    """What the counters say of a process that is gone.
+    """Evidence of the counters for a process that is gone.
 
     Attributes:
         cause: "out of memory", or empty.
-        why: What is known, in words; empty: nothing.
+        why: The evidence, as text; empty: none.
     """
 
     cause: str = ""
@@ -99,23 +100,23 @@ class OomEvidence:
 
 
 class OomKillWatch:
-    """The kernel's counts of kills for want of memory, for processes that this host can see.
+    """The kernel's counts of out-of-memory kills, for processes that this host can see.
 
     Owned by the hub's main thread.
     """
 
     def __init__(self, clock: Clock, proc: Path = Path("/proc")) -> None:
-        """Count nothing yet.
+        """Prepare; nothing is counted yet.
 
         Args:
-            clock: When it was counted.
+            clock: Time of the counts.
         """
         self._clock = clock
         self._proc = proc
         self._counts: dict[str, deque[_Count]] = {}
 
     def is_due(self, record: RunRecord) -> bool:
-        """Whether to count again for a process that lives; costs nothing."""
+        """True if the next count for a live process is due; costs nothing."""
         counts = self._counts.get(record.run)
         if not counts or counts[-1].pid != record.pid:
             return True
@@ -138,7 +139,7 @@ class OomKillWatch:
             del self._counts[run]
 
     def evidence(self, record: RunRecord) -> OomEvidence:
-        """What is known of a process that is gone."""
+        """Evidence for a process that is gone."""
         counts = self._counts.get(record.run)
         if not counts or counts[0].pid != record.pid:
             return OomEvidence()
@@ -168,7 +169,7 @@ class _Count:
 
 
 def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
-    """The nearest counter that can still be read, and whether it rose; None: none can."""
+    """The nearest counter that can still be read, and True if it rose; None: none can."""
     for path, count in groups.items():
         is_up = _rose(count, read_oom_kill_count(path))
         if is_up is not None:
@@ -179,5 +180,5 @@ def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
 
 
 def _rose(before: int | None, after: int | None) -> bool | None:
-    """None: not known."""
+    """True if the count rose; None: unknown."""
     return None if before is None or after is None else after > before

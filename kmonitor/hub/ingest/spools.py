@@ -21,18 +21,20 @@ from kmonitor_agent.wire.spool.reader import lateness_s
 
 _SCAN_EVERY_S = 5.0
 _RETRY_S = 600.0
-"""A spool that was taken whole is read again so much later, to let its day of grace end."""
+"""Time after which a spool that was taken whole is read again, to let its day of grace end,
+seconds."""
 
 _REFUSED_AGAIN_S = 60.0
-"""One that the disk refused is tried again so much later."""
+"""Time after which a spool that the disk refused is tried again, seconds."""
 
 _SETTLED_S = 5.0
 _AWAITED_S = 5.0
-"""A living process finds a hub that just started within some seconds; so long it is awaited."""
+"""Time for which live processes are awaited by a hub that just started, seconds; they find it
+within some seconds."""
 
 _QUIET_S = 3.0
-"""A living agent pings each half second. A session that was quiet for so long may be that of a
-process which died right after its hello; whether its spool is still locked shows it."""
+"""Silence after which a session may be that of a process that died right after its hello, seconds;
+a living agent pings every half second. The lock of its spool shows it."""
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02
@@ -59,15 +61,15 @@ class SpoolIngest:
         *,
         is_far: Callable[[SessionFacts], bool],
     ) -> None:
-        """Begin with nothing taken.
+        """Prepare; nothing is taken yet.
 
         Args:
             root: Folder of all spools.
-            connections: Of living agents, which send what their spools hold.
-            faults: Where faults are counted.
-            check: Judges whether the wall clock can be believed.
-            is_far: True if events were written on another host, from where somebody carried
-                them here while the process may live on.
+            connections: Connections of living agents, which send the contents of their spools.
+            faults: Counts faults.
+            check: Knows if the wall clock can be trusted.
+            is_far: True if events were written on another host, from where the spool was copied
+                here while the process may live on.
         """
         self._is_far = is_far
         self._root = root
@@ -89,7 +91,7 @@ class SpoolIngest:
 
     @property
     def trouble(self) -> str:
-        """Which spools the disk does not let be taken or freed, and why; empty: it does."""
+        """Spools that the disk does not let be taken or freed, and why; empty: none."""
         return self._trouble.text()
 
     def bound(self) -> None:
@@ -104,7 +106,7 @@ class SpoolIngest:
             self._trouble.clear_refusal("")
 
     def step(self) -> None:
-        """Go on with the spool at hand, else with the next one of a process that is gone."""
+        """Continue with the current spool, else with the next one of a process that is gone."""
         begin_s = now_s = self._clock.monotonic_s()
         if now_s >= self._scan_s:
             self._scan_s = now_s + _SCAN_EVERY_S
@@ -120,12 +122,12 @@ class SpoolIngest:
             now_s = self._clock.monotonic_s()
 
     def is_shipping(self) -> bool:
-        """Whether there is more to come: spools not taken yet, or trainings not heard of yet."""
+        """True while there is more to come: spools not taken, or trainings not connected yet."""
         is_taking = self._shipment is not None or bool(self._waiting)
         return not self._has_scanned or is_taking or self._awaits_live_agents()
 
     def is_settled(self, record: RunRecord) -> bool:
-        """Whether a dead run's spool holds nothing more; if not, it comes next."""
+        """True if a dead run's spool holds nothing more; if not, it comes next."""
         run = record.run
         if not (self._root / run).is_dir():
             return True
@@ -145,7 +147,7 @@ class SpoolIngest:
         return any(self._agent_connections.of_run(run) is None for run in self._living)
 
     def close(self) -> None:
-        """Release the spool at hand; what it still holds is taken by the next hub."""
+        """Release the current spool; the rest of it is taken by the next hub."""
         if self._shipment is not None:
             self._shipment.spool.close()
             self._shipment = None
@@ -278,44 +280,39 @@ class SpoolTrouble:
     """
 
     def __init__(self, root: Path) -> None:
-        """Nothing is refused yet.
-
-        Args:
-            root: Where all spools lie.
-        """
         self._root = root
         self._refused: dict[str, str] = {}
         self._left_alone: set[Path] = set()
 
     def refused(self, run: str, exc: OSError) -> None:
-        """The disk refused something of this run's spool, or of the root where `run` is empty."""
+        """Note that the disk refused something of a run's spool; of the root if `run` is empty."""
         why = _problem_text(exc)
         if self._refused.get(run) != why:
             LOG.warning("%s cannot be read or removed: %s", self._root / run, why)
         self._refused[run] = why
 
     def note_unsafe(self, entries: Iterable[UnsafePath]) -> None:
-        """These are in the way in a spool; the rest of it is read. Each is named once."""
+        """Note entries, each once, that are in the way in a spool; the rest of it is read."""
         for entry in entries:
             if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
                 self._left_alone.add(entry.path)
                 LOG.warning("%a is ignored: it %s", str(entry.path), entry.why)
 
     def clear_refusal(self, run: str) -> None:
-        """It refuses nothing of this spool any more."""
+        """Note that the disk refuses nothing of this spool any more."""
         if self._refused.pop(run, None) is not None:
             LOG.info("%s is released again", self._root / run)
 
     def only(self, runs: Collection[str]) -> None:
-        """Forget spools that are not there any more."""
+        """Forget spools that no longer exist."""
         self._refused = {run: why for run, why in self._refused.items() if not run or run in runs}
 
     def is_of(self, run: str) -> bool:
-        """Whether something of this spool was refused."""
+        """True if something of this spool was refused."""
         return run in self._refused
 
     def text(self) -> str:
-        """Which, and why, in a sentence without its full stop; empty: none."""
+        """The spools and the reasons, in a sentence without its full stop; empty: none."""
         if not self._refused:
             return ""
         runs = [run for run in self._refused if run]
@@ -329,6 +326,6 @@ class SpoolTrouble:
 
 
 def _problem_text(exc: OSError) -> str:
-    """Why something of a spool cannot be used; of a file that is none of ours also its name."""
+    """Why something of a spool cannot be used; for a foreign file also its name."""
     why = exc.strerror or str(exc)
     return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why

@@ -6,12 +6,12 @@ as that of `Dataset.shuffle`, leaves free memory in one arena, in the next epoch
 each has held as much as is in use at one time. Meanwhile memory rises as with a leak: with a
 buffer of 14 MiB and two cores by 70 MiB in ten to thirty epochs (tensorflow#54299).
 
-No single arena grows then: what the fullest keeps bounds them all. A heap that fragments has no
-such bound, since each epoch leaves more free memory in its arena than the last one could use
-(tensorflow#2942). So what is judged beside memory is memory without that which malloc keeps in all
-arenas but the fullest. Where that grows by at most half as much, and is no growth of its own, the
-rise is put down to the arenas. Holes that spread over k arenas alike are then seen at a k-th of
-their rate, thus later.
+No single arena grows then: the free memory of the fullest one bounds them all. A heap that
+fragments has no such bound, since each epoch leaves more free memory in its arena than the last
+one could use (tensorflow#2942). So memory is judged a second time, without the free memory that
+malloc keeps in all arenas but the fullest. Where that grows by at most half as much, and is no
+growth of its own, the rise is attributed to the arenas. Holes that spread over k arenas alike are
+then seen at a k-th of their rate, thus later.
 
 Rejected: to take only memory at the top of each arena, which holes cannot be part of. Small blocks
 that stay in use lie above the buffer's, so that nearly all of its memory is below them. And to
@@ -30,23 +30,24 @@ from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.verdict_events import ArenaFill
 
 _MIN_MEASURED: Final = 5
-"""Units with counts of malloc, as of other counters; short epochs are not all counted."""
+"""Minimum number of units with counts of malloc, as for other counters; short epochs are not all
+counted."""
 
 _LEFT_OVER: Final = 0.5
-"""Of the growth a unit: more than half must be what other arenas than the fullest keep."""
+"""Share of the growth per unit: more than half must come from other arenas than the fullest."""
 
 
 def arenas_that_fill(
     growth: Growth, grew_with: Sequence[CounterGrowth], units: Sequence[Unit], room: float | None
 ) -> ArenaFill | None:
-    """What malloc's arenas keep, if they explain that memory rises, and have room; else None.
+    """Memory that malloc's arenas keep, if it explains rising memory, and has room; else None.
 
     Args:
         growth: The judgement of memory.
         grew_with: Counters that grew over the same units; anything but free memory is a leak
             beside it, or in its place.
-        units: Those that were measured, which the judgement's indices count.
-        room: What memory may still grow by, bytes; None: not known.
+        units: Measured units, to which the judgement's indices refer.
+        room: Amount by which memory may still grow, bytes; None: unknown.
     """
     if growth.slope is None or any(one.kind is not CounterKind.FREE_BYTES for one in grew_with):
         return None

@@ -19,7 +19,7 @@ from kmonitor_agent.wire.messages.events import KeptObjects
 
 
 class Cause(StrEnum):
-    """What grows. Words for the reader are the presenters' matter."""
+    """Cause of growth. Its text for readers is in the presenters."""
 
     RETAINED_TRACES = "traces of models that no longer exist"
     RETRACING = "a function is retraced repeatedly"
@@ -54,7 +54,7 @@ class Cause(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How much the counters say. None of them proves who is to blame."""
+    """Strength of the evidence from counters. None of them proves who is to blame."""
 
     COUNTED = "measured: this grew together with memory"
     FITTING = "likely: this is the usual cause of such growth"
@@ -62,7 +62,7 @@ class Confidence(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What may help; each names an action of ours or a change of the script."""
+    """Possible remedy: an action of kmonitor or a change of the script."""
 
     COLLECT = "collect"
     RELOAD = "reload"
@@ -105,19 +105,19 @@ class Remedy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GrowthExplanation:
-    """The cause that the counters speak for.
+    """The cause that the counters support.
 
     Attributes:
-        cause: What grows.
-        confidence: How much is known.
-        because: Counters that grew with memory and speak for it; may be empty.
-        ruled_out: What was counted and is not the cause, where that is open.
-        kept: What is kept most, and where, if the cause is that or what keeps models.
+        cause: Cause of the growth.
+        confidence: Strength of the evidence.
+        because: Counters that grew with memory and support the cause; may be empty.
+        ruled_out: Counts that are not the cause, if the cause is open.
+        kept: The largest kept objects and their place, if they are the cause or keep the models.
         function: The function with most new traces, or the line of the script that allocated most,
             if the cause is about such and it is known.
-        advice: What may help, the mildest first.
-        changed: What the last two traces of that function differ in: `PYTHON_VALUES`, or words;
-            empty if it is not known, or the cause is another one.
+        advice: Possible remedies, the mildest first.
+        changed: Difference between the last two traces of that function: `PYTHON_VALUES`, or text;
+            empty if unknown, or with another cause.
     """
 
     cause: Cause
@@ -200,19 +200,19 @@ _IN_ORDER: Final = (
     (Cause.MALLOC, {CounterKind.NATIVE_BYTES}),
     (Cause.CACHE, {CounterKind.FREE_BYTES}),
 )
-"""The first whose counters all grew."""
+"""Causes in order of precedence: the first one whose counters all grew is chosen."""
 
 STEPS_OF_KERAS: Final = frozenset(
     f"{kind}_step_on_{what}"
     for kind in ("one", "multi")
     for what in ("iterator", "data", "data_distributed")
 ) | {"train_function", "test_function", "predict_function"}
-"""What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
+"""Names of the functions that Keras traces for `fit`, `evaluate` and `predict`."""
 
 _COUNTED: Final = frozenset(
     {Cause.RETAINED_TRACES, Cause.RETRACING, Cause.COMPILED, Cause.WORKERS, Cause.KEPT}
 )
-"""Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
+"""Causes that the counter itself shows; for objects, tensors or malloc the holder is unknown."""
 
 
 def explain_growth(
@@ -223,16 +223,16 @@ def explain_growth(
     is_per_fit: bool = False,
     is_compared: bool = False,
 ) -> GrowthExplanation | None:
-    """Name the cause of growth; None if there is none, and nothing was counted.
+    """Name the cause of growth; None if there is no growth, and no count grew.
 
     Args:
         growth: The judgement of the memory's series.
-        grew_with: Counters that grew over the same window; one that was not read is absent, and
-            speaks for nothing.
-        changed: What the last two traces of functions differ in, by their names.
-        is_per_fit: Whether a unit is a fit and not an epoch.
-        is_compared: Whether what lines of Python allocate was measured, so that its absence
-            among `grew_with` says that it does not grow.
+        grew_with: Counters that grew over the same window; a counter that was not read is absent,
+            and supports no cause.
+        changed: Differences between the last two traces of functions, by their names.
+        is_per_fit: True if a unit is a fit and not an epoch.
+        is_compared: True if the allocations of Python's lines were measured, so that their absence
+            among `grew_with` means that they do not grow.
 
     Source: order and counters from trainings in which each cause was built in
         (`tests/integration/test_verdict_causes.py`).
@@ -278,7 +278,7 @@ _OF_KINDS: Final = {
 
 
 def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
-    """The same with what is kept most, and the remedy for that first."""
+    """The same with the largest kept objects, and their remedy first."""
     by_size = sorted(found.because, key=_by_size, reverse=True)
     kept = next((one.kept for one in by_size if one.kept is not None), None)
     if kept is None:
@@ -300,12 +300,12 @@ def explain_slowdown(
     *,
     is_per_fit: bool = False,
 ) -> GrowthExplanation | None:
-    """Name the cause of steps that slow down; None where no counter that explains it grew.
+    """Name the cause of steps that slow down; None if no counter that explains it grew.
 
     Args:
         grew_with: Counters that grew over the same window.
-        changed: As of `explain_growth`.
-        is_per_fit: As of `explain_growth`.
+        changed: See `explain_growth`.
+        is_per_fit: See `explain_growth`.
     """
     traces = tuple(one for one in grew_with if one.kind in _TRACES)
     if not traces:
@@ -336,9 +336,9 @@ def _is_retrace_by_new_models(
     changed: Mapping[str, str],
     is_per_fit: bool,  # noqa: FBT001 - as of its callers
 ) -> bool:
-    """Whether new traces are steps of ever new models: a model makes its step once.
+    """True if new traces are steps of ever new models: a model creates its step once.
 
-    Nobody passes Keras' steps a Python value: where no tensor differs, another model does.
+    Scripts pass no Python values to Keras' steps: where no tensor differs, the model does.
     """
     named = _traced_names(grew_with)
     if not named or not named <= STEPS_OF_KERAS:
@@ -358,27 +358,28 @@ def _function(because: Sequence[CounterGrowth]) -> str | None:
 
 
 FILLING: Final = GrowthExplanation(Cause.FILLING, Confidence.FITTING)
-"""What memory rises by until the cache of a fit's data is full."""
+"""Explanation of memory that rises until the cache of a fit's data is full."""
 
 ARENAS: Final = GrowthExplanation(Cause.ARENAS, Confidence.FITTING)
-"""What memory rises by until malloc's arenas have each held what is in use at once."""
+"""Explanation of memory that rises until each of malloc's arenas has held all that is in use at
+once."""
 
 UNCOLLECTED: Final = GrowthExplanation(
     Cause.UNCOLLECTED, Confidence.FITTING, advice=_ADVICE[Cause.UNCOLLECTED]
 )
-"""What memory rises by until Python looks through all objects for garbage."""
+"""Explanation of memory that rises until Python looks through all objects for garbage."""
 
 _LATER_RISE_SHARE: Final = 0.25
-"""What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
+"""Maximum later change, as a share of the first rise: a full cache keeps its memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstUnitRise:
-    """What the first unit did, for caches that fill once.
+    """Rise of memory in the first unit, for caches that fill once.
 
     Attributes:
-        rise: Evenly, while it ran, in the unit of the series.
-        later_rise: From its end to now; below 0 where it fell again.
+        rise: Even rise while the unit ran, in the unit of the series.
+        later_rise: Change from its end to now; below 0 where memory fell again.
     """
 
     rise: float
@@ -398,14 +399,14 @@ def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
 
 
 FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
-"""32 MiB, or a fiftieth of what is used: less comes with any first epoch."""
+"""32 MiB, or a fiftieth of the memory in use: any first epoch may take less."""
 
 _SEGMENTS: Final = 10
 _START: Final = 4
-"""Parts of the epoch that are left out: tracing and first buffers fall there."""
+"""Number of parts of the epoch that are left out: tracing and first buffers fall there."""
 
 _LEAST_SEGMENTS: Final = 7
-"""With a sample; a busy machine leaves gaps."""
+"""Segments that need a sample; a busy machine leaves gaps."""
 
 _MIDDLE: Final = 6
 _LEAST_OF_HALF: Final = 0.25
@@ -418,12 +419,12 @@ def first_unit_rise(
     span_s: tuple[float, float],
     later: Floats,
 ) -> FirstUnitRise | None:
-    """How memory rose while the first unit ran; None if it did not rise evenly, or by little.
+    """Rise of memory while the first unit ran; None if it was not even, or small.
 
     Args:
         t_s: Rising times of the samples, seconds, `[m]`.
         values: Memory at them, bytes, finite, `[m]`.
-        span_s: When the unit began and ended.
+        span_s: Begin and end of the unit.
         later: Smallest sample of each unit after it, `[n]`; at least two are needed.
     """
     if len(later) < _FEWEST_LATER:
@@ -447,7 +448,7 @@ def first_unit_rise(
 
 
 _MOST_KEPT: Final = 1_000
-"""Of more, every second one is dropped."""
+"""Maximum number of samples; above it, every second one is dropped."""
 
 
 class FirstEpochSamples:
@@ -461,21 +462,21 @@ class FirstEpochSamples:
 
     @property
     def is_open(self) -> bool:
-        """Whether it runs."""
+        """True while the epoch runs."""
         return self._epoch_start_s is not None and self._ended_s is None
 
     def begin(self, t_s: float) -> None:
-        """An epoch began; later ones change nothing."""
+        """Begin the epoch; later ones change nothing."""
         if self._epoch_start_s is None:
             self._epoch_start_s = t_s
 
     def end(self, t_s: float) -> None:
-        """An epoch ended; later ones change nothing."""
+        """End the epoch; later ends change nothing."""
         if self._ended_s is None:
             self._ended_s = t_s
 
     def samples(self, t_s: Floats, values: Floats) -> None:
-        """Take samples, bytes, NaN where not read; outside of the first epoch none is kept."""
+        """Take samples, bytes, NaN where not read; none is kept outside of the first epoch."""
         if not self.is_open:
             return
         is_finite = np.isfinite(values)
@@ -486,7 +487,7 @@ class FirstEpochSamples:
             self._values = self._values[::2]
 
     def found(self, later: Sequence[float]) -> FirstUnitRise | None:
-        """How memory rose in it.
+        """Rise of memory in the first epoch.
 
         Args:
             later: Smallest sample of each epoch after it, bytes.

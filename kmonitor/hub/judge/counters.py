@@ -14,7 +14,7 @@ from kmonitor_agent.wire.messages.events import KeptObjects
 
 
 class CounterKind(StrEnum):
-    """What a counter counts, once a unit."""
+    """Kind of quantity that a counter counts, once per unit."""
 
     TRACES = "live traces"
     RETAINED = "traces retained only by the gradient registry"
@@ -36,7 +36,7 @@ class CounterKind(StrEnum):
 
 
 ONCE: Final = frozenset({CounterKind.FIRST_UNIT})
-"""What is no change a unit."""
+"""Kinds that are no change per unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,11 @@ class Counter:
     """One counter of a run.
 
     Attributes:
-        kind: What it counts.
-        values: One a unit, for the same units as the judged series; NaN where not read, `[n]`.
-        function: Whose traces; empty: all.
-        kept: What is kept, and where, as last counted.
+        kind: Quantity counted.
+        values: One value per unit, for the same units as the judged series; NaN where not read,
+            `[n]`.
+        function: Function that the traces belong to; empty: all.
+        kept: Kept objects and their place, as last counted.
     """
 
     kind: CounterKind
@@ -61,10 +62,10 @@ class CounterGrowth:
     """A counter that grew over a window.
 
     Attributes:
-        kind: What it counts.
-        per_unit: Change a unit with its interval, in the counter's unit.
-        function: Whose traces, or the line that allocated; empty: all.
-        kept: What is kept, and where.
+        kind: Quantity counted.
+        per_unit: Change per unit with its interval, in the counter's unit.
+        function: Function that the traces belong to, or the line that allocated; empty: all.
+        kept: Kept objects and their place.
     """
 
     kind: CounterKind
@@ -74,20 +75,21 @@ class CounterGrowth:
 
 
 CODE_COUNTERS: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
-"""What is counted one by one; no data."""
+"""Kinds that are counted one by one, and are no data."""
 
 KEPT: Final = frozenset({CounterKind.KEPT_BYTES, CounterKind.KEPT_OBJECTS})
 OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
-"""How functions of data pipelines begin: they take kilobytes, and explain no growth."""
+"""Prefixes of functions of data pipelines: they take kilobytes, and explain no growth."""
 
 
 def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     """Traces that the last two units added to: a count, which needs no statistics.
 
-    Of traces of models that are gone two of the last four: they show when Python has collected.
+    For traces of models that are gone, two of the last four units suffice: such traces show when
+    Python has collected.
 
     Args:
-        counters: Of all units; what is not counted one by one is passed over.
+        counters: Counters over all units; only kinds that are counted one by one matter.
     """
     found: list[CounterGrowth] = []
     for counter in counters:
@@ -112,16 +114,17 @@ _GOES_ON: Final = 6
 _EVEN_BYTES: Final = 8
 _BYTES: Final = frozenset({CounterKind.NATIVE_BYTES, CounterKind.ALLOCATOR_BYTES})
 _CODE_AMONG: Final = 12
-"""Code is read every few seconds: of short units not each has a reading of its own."""
+"""Units considered for code, which is read every few seconds: not every short unit has a reading
+of its own."""
 
 
 def steadily_counted_growth(
     counters: Sequence[Counter], growth: Growth
 ) -> tuple[CounterGrowth, ...]:
-    """What the last six units added to throughout: it goes on, whatever memory scatters.
+    """Counts that each of the last six units added to: they continue, however memory scatters.
 
-    Of code, which the first unit compiles anyway, two of the last twelve, and one of the last six;
-    of bytes eight must add about the same, and explain the growth.
+    For code, which the first unit compiles anyway, two of the last twelve units suffice, one of
+    them among the last six; for bytes eight units must add about the same, and explain the growth.
 
     Args:
         growth: The judgement of memory.
@@ -136,7 +139,7 @@ def steadily_counted_growth(
 
 
 def _steady_growth(counter: Counter) -> float:
-    """Change a unit that the last units agree on; 0 where they do not."""
+    """Change per unit that the last units agree on; 0 if they disagree."""
     if counter.kind in _BYTES:
         added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
         is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
@@ -163,25 +166,26 @@ _LEAST_A_UNIT: Final = {
     CounterKind.CODE: 4.0,
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4
-"""Bytes explain growth only if they are a fair share of it."""
+"""Share of the growth from which bytes explain it."""
 
 BYTES_A_BLOCK: Final = 128.0
-"""Of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
+"""Average size of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
 
 _LATE_PART: Final = 0.3
 _MIN_UNITS: Final = 5
 _MAX_POINTS: Final = 60
-"""Counters hardly scatter, and pairs cost time: of 185 points 1.5 ms a counter."""
+"""Points for a slope. Counters hardly scatter, and pairs cost time: with 185 points 1.5 ms a
+counter."""
 
 
 def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
-    """How the counter grew over the window of a judgement; None if it did not, or was not read.
+    """Growth of a counter over the window of a judgement; None if there is none, or no reading.
 
     It counts as growing if the interval of its slope is above 0, the slope is large enough,
     and the last third of the window still grows.
 
     Args:
-        counter: Of the same units as the judged series.
+        counter: Counts over the same units as the judged series.
     """
     if _is_of_pipeline(counter):
         return None
@@ -202,10 +206,10 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
 
 
 _KEPT_SHARE: Final = 0.5
-"""What is kept explains growth if it is at least half of it."""
+"""Share of the growth from which kept bytes explain it."""
 
 _OF_INTERVALS: Final = 0.8
-"""Of what has no size, the number must rise in nearly each unit."""
+"""Share of the units in which the number of objects of unknown size must rise."""
 
 _ONE_A_UNIT: Final = 0.9
 """Of what has no size, two counts say something if each unit between them added one."""
@@ -215,17 +219,17 @@ _FEWEST_COUNTS: Final = 2
 
 
 def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
-    """Of what is kept, that which explains growth; for series that are not yet judged.
+    """Growth of kept objects that explains growth; for series that are not yet judged.
 
     Args:
-        counters: Of the same units as the judged series.
+        counters: Counts over the same units as the judged series.
     """
     found = (_kept_growth(counter, growth) for counter in counters if counter.kind in KEPT)
     return [one for one in found if one is not None]
 
 
 def _kept_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
-    """How what is kept grew from count to count; None if that does not explain the growth."""
+    """Growth of kept objects from count to count; None if it does not explain the growth."""
     values = counter.values[growth.first : growth.last + 1]
     (at,) = np.isfinite(values).nonzero()
     if len(at) < _FEWEST_COUNTS or growth.slope is None:

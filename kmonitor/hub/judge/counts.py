@@ -1,8 +1,8 @@
-"""Judgements of what is counted one by one and has an end: descriptors, threads, children, blocks.
+"""Judgements of counted resources that have an end: descriptors, threads, children, blocks.
 
-A count needs no statistics: what each unit adds to is seen from the third unit on. It is called
-growing after four additions about even where its end is near, after eight where it is far, so
-that a pool which warms up is left alone. Disks count here too: what is written adds up alike.
+A count needs no statistics: from the third unit on, steady additions are visible. It is called
+growing after four additions about even where its end is near, after eight where it is far, so that
+a pool which warms up is left alone. Disks count here too, because written bytes add up alike.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ _MIB: Final = 2.0**20
 
 @dataclass(frozen=True, slots=True)
 class CountRule:
-    """What is too little to speak of.
+    """Smallest changes that matter.
 
     Attributes:
-        least_a_unit: Smaller additions are none.
+        least_a_unit: Smaller additions count as none.
         least_in_all: A count that rose by less is not called growing.
-        is_of_all: Others add to it too: it is judged only where its end is near.
+        is_of_all: True if other processes add to it too: it is judged only where its end is near.
     """
 
     least_a_unit: float = 1.0
@@ -46,7 +46,7 @@ COUNT_RULES: Final[dict[VerdictMetric, CountRule]] = {
     "disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
     "temp_disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
 }
-"""By metric; those that are here are judged here."""
+"""Rules by metric; these are the metrics that this module judges."""
 
 _SAID_AFTER: Final = 2
 _NEAR_UNITS: Final = 200.0
@@ -54,12 +54,12 @@ _TO_ALARM_NEAR: Final = 4
 _TO_ALARM_FAR: Final = 7
 _TO_CLEAR: Final = 3
 _EVEN: Final = 0.3
-"""The least of the additions must be such a part of their median, and so must the last."""
+"""Smallest addition, as a part of their median, for additions that are about even."""
 
 _LATELY: Final = 8
 _LEAST_BAND: Final = 0.1
 _FALLEN: Final = 0.5
-"""Part of the rise whose loss says that it is given back now and then."""
+"""Part of the rise whose loss shows that it is given back now and then."""
 
 
 def next_count_judgement(
@@ -68,10 +68,10 @@ def next_count_judgement(
     """The judgement after one more unit.
 
     Args:
-        before: That of the unit before; `Judgement()` at first.
-        values: One a unit since the last start or reload, the new one last, finite, `[n]`.
-        rule: What is too little to speak of.
-        room: How much more there can be; None: nobody knows.
+        before: Judgement after the previous unit; `Judgement()` at first.
+        values: One value per unit since the last start or reload, the new one last, finite, `[n]`.
+        rule: Smallest changes that matter.
+        room: Amount left until the end; None: unknown.
     """
     course = _course(values, rule.least_a_unit)
     growth = _growth(values, course)
@@ -111,9 +111,9 @@ class _Course:
     """Additions since the count last fell.
 
     Attributes:
-        at: Index of the unit of each, rising, `[k]`.
-        sizes: How much, `[k]`.
-        n_units: Of all.
+        at: Index of the unit of each addition, rising, `[k]`.
+        sizes: Size of each addition, `[k]`.
+        n_units: Number of all units.
     """
 
     at: Floats
@@ -133,9 +133,9 @@ class _Course:
 
     @property
     def goes_on(self) -> bool:
-        """Whether additions are about even, and come as often as before.
+        """True if additions are about even, and come as often as before.
 
-        A checkpoint may be written each fifth epoch only, and a disk read each second one.
+        A checkpoint may be written every fifth epoch only, and a disk read every second one.
         """
         if len(self.sizes) < _SAID_AFTER:
             return False
@@ -155,7 +155,7 @@ def _course(values: Floats, least: float) -> _Course:
 
 
 def _growth(values: Floats, course: _Course) -> Growth:
-    """The last additions as a window with their change a unit."""
+    """The last additions as a window with their change per unit."""
     last = len(values) - 1
     if not course.goes_on:
         return Growth(WhyNot.NO_TREND, max(0, last - 1), last)
@@ -171,11 +171,11 @@ def _growth(values: Floats, course: _Course) -> Growth:
 
 
 def units_to_end(growth: Growth, room: float) -> tuple[float, float, float]:
-    """In how many units the end is met: most likely, earliest, latest.
+    """Number of units until the end is met: most likely, earliest, latest.
 
     Args:
-        growth: Of a count that grows.
-        room: How much more there can be.
+        growth: Growth of the count.
+        room: Amount left until the end.
     """
     slope = growth.slope or Slope(0.0, 0.0, 0.0)
     low = min(slope.low, (1.0 - _LEAST_BAND) * slope.middle)
@@ -213,10 +213,10 @@ def explain_count(
     earlier: Sequence[NamedResource],
     newest: Sequence[NamedResource],
 ) -> GrowthExplanation:
-    """What a count grew by, by kind and name, and the remedy for that.
+    """Kind and name with the largest growth of a count, and the remedy.
 
     Args:
-        earlier: What it was, named some units before; empty: not known.
+        earlier: Names and counts some units before; empty: unknown.
     """
     cause, advice = _OF_METRICS[metric]
     counts = {(each.kind, each.name): each.count for each in earlier}

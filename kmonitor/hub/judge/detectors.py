@@ -48,16 +48,16 @@ from kmonitor.hub.judge.growth import (
 from kmonitor.hub.judge.statistics import Floats
 
 UNITS_TO_SUSPECT: Final = 20
-"""Where nothing was counted in so many units a leak is not suspected: it may still stop."""
+"""Units after which growth that a count explains is a suspected leak; before, it may stop."""
 
 TO_ALARM: Final = 5
-"""Judgements in a row that find growth; fewer alarm on warm-ups that go on for long."""
+"""Judgements in a row that find growth; fewer would alarm on long warm-ups."""
 
 TO_CLEAR: Final = 3
 """Judgements in a row that speak against growth."""
 
 TO_CLEAR_COUNTED: Final = 10
-"""The same while what is counted is still added to, and evenly."""
+"""The same while a count still grows, and evenly."""
 
 _MIN_FITS: Final = 3
 _TIMES_AS_LONG: Final = 10.0
@@ -66,7 +66,7 @@ _ENDS: Final = frozenset({WhyNot.STOPPED, WhyNot.TOO_SMALL})
 
 
 class GrowthState(StrEnum):
-    """What is known of a series; growth is a fact, a leak never more than a suspicion."""
+    """Knowledge about a series; growth is a fact, a leak never more than a suspicion."""
 
     MEASURING = "measuring"
     RISING = "rising"
@@ -79,11 +79,11 @@ class GrowthState(StrEnum):
 
 ALARMED: Final = frozenset({GrowthState.GROWING, GrowthState.SUSPECTED})
 EXPLAINED: Final = ALARMED | {GrowthState.RISING, GrowthState.SLOWING}
-"""States in which it is looked for what grows."""
+"""States in which the cause is searched."""
 
 
 class UnitKind(StrEnum):
-    """What one unit of a series is."""
+    """Kind of unit of a series."""
 
     STEP = "step"
     CALL = "call"
@@ -93,7 +93,7 @@ class UnitKind(StrEnum):
 
 
 COUNTED_WITHIN: Final = frozenset({UnitKind.STEP, UnitKind.CALL})
-"""Metrics judged by pieces of time, and described by what was counted in them."""
+"""Metrics judged by pieces of time, and described by the steps or calls in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,10 @@ class Judgement:
     """State of a series after its last unit.
 
     Attributes:
-        state: What is known.
+        state: State of the series.
         growth: The last judgement: window, slope with interval; None before the first.
-        grew_with: Counters that grew over the same window; while it is rising, only what was
-            counted.
+        grew_with: Counters that grew over the same window; while it is rising, only those counted
+            one by one.
         alarmed_units: Units since it turned to growing; 0 unless alarmed or slowing.
         in_a_row: Judgements in a row that contradict the state.
     """
@@ -117,7 +117,7 @@ class Judgement:
 
     @property
     def is_open_alarm(self) -> bool:
-        """Whether it was found to grow, and not yet to have stopped."""
+        """True if growth was found, and not yet its end."""
         return self.state in ALARMED or self.state is GrowthState.SLOWING
 
 
@@ -132,12 +132,13 @@ def next_judgement(
     """The judgement after one more unit.
 
     Args:
-        before: That of the unit before; `Judgement()` at first.
-        values: One value a unit since the last start of a process or reload, the new one last;
+        before: Judgement after the previous unit; `Judgement()` at first.
+        values: One value per unit since the last start of a process or reload, the new one last;
             units that were not measured are left out, `[n]`, finite.
-        counters: Of the same units.
-        floor: What is too small to speak of.
-        room: What it may still grow by, in the unit of the values; None: its own level again.
+        counters: Counters over the same units.
+        floor: Smallest rise that counts.
+        room: Amount by which it may still grow, in the unit of the values; None: its own level
+            again.
     """
     growth = judge_growth(values, floor)
     counted = counted_growth(counters)
@@ -181,7 +182,7 @@ def _quiet_state(
 
 
 def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
-    """Whether its interval excludes what would fill the room within ten times as long."""
+    """True if the interval excludes growth that would fill the room within ten times as long."""
     if growth.slope is None:
         return False
     left = float(np.median(values)) if room is None else room
@@ -190,7 +191,7 @@ def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
 
 
 def _is_left_behind(counted: Sequence[CounterGrowth], values: Floats) -> bool:
-    """Whether two units left traces of models that are gone, and memory rose."""
+    """True if two units left traces of models that are gone, and memory rose."""
     is_counted = any(one.kind is CounterKind.RETAINED for one in counted)
     return is_counted and len(values) > 2 and bool(values[-1] > values[-3])  # noqa: PLR2004
 
@@ -237,12 +238,12 @@ def _alarmed(
 
 
 def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool) -> Judgement:
-    """The state after a judgement that found no growth; it turns only on evidence against it.
+    """The state after a judgement that found no growth; it turns only on evidence against growth.
 
     Args:
-        before: That of the unit before.
-        growth: What was found.
-        goes_on: Whether something counted is still added to.
+        before: Judgement after the previous unit.
+        growth: The new judgement.
+        goes_on: True if a count still grows.
     """
     found = before.growth.slope if before.growth is not None else None
     if _is_growth_ongoing(growth, values, None if found is None else found.middle):
@@ -260,7 +261,7 @@ def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool
 
 
 def _is_growth_ongoing(growth: Growth, values: Floats, slope: float | None) -> bool:
-    """Whether what speaks against growth is only that garbage is collected now and then."""
+    """True if the only evidence against growth is that garbage is collected now and then."""
     if growth.why_not is WhyNot.STOPPED and is_usual_pause(values, growth):
         return True
     return slope is not None and rises_between_falls(values, slope)
@@ -283,22 +284,23 @@ def next_slowdown_judgement(before: Judgement, step_s: Floats) -> Judgement:
     """The judgement of step times after one more unit.
 
     Args:
-        before: That of the unit before; `Judgement()` at first.
+        before: Judgement after the previous unit; `Judgement()` at first.
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
-            loop of models one a fit, made comparable by `relative_to_own_kind` if they differ.
+            loop of models one per fit, made comparable by `relative_to_own_kind` if they differ.
     """
     return next_judgement(before, step_s, floor=STEP_TIME_FLOOR)
 
 
 def relative_to_own_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
-    """Step times of models as parts of what models of the same kind took at first.
+    """Step times of models relative to the first ones of the same kind.
 
     In a search over models a larger one is slower without anything being wrong: each is compared
     with its own kind only.
 
     Args:
-        step_s: One a fit, seconds, above 0, `[n]`.
-        kinds: What makes models comparable, for example (parameters, batch size), `[n]`.
+        step_s: One per fit, seconds, above 0, `[n]`.
+        kinds: Property by which models are comparable, for example (parameters, batch size),
+            `[n]`.
 
     Returns:
         Step time over the median of the first three of its kind, `[n]`; 1 is as fast as then.

@@ -1,7 +1,7 @@
 """The open epoch cut into pieces of time, so that growth is seen within it, by the step.
 
-Most large trainings have one epoch, or few and long ones. Outside of epochs the time is cut
-likewise and described by calls (`evaluate`, `predict`, `collect()`): some loops never fit.
+Most large trainings have one epoch, or few and long ones. Outside of epochs the time is cut in the
+same way and described by calls (`evaluate`, `predict`, `collect()`): some loops never fit.
 """
 
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ from kmonitor.hub.judge.units import LEVELS, Unit
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 LEAST_SEGMENTS: Final = 12
-"""Fewer are not judged: what the first steps trace and take falls there."""
+"""Minimum number of segments to judge: traces and first buffers fall into the first ones."""
 
 _MOST_SEGMENTS: Final = 64
 _FIRST_WIDTH_S: Final = 0.9
-"""Less than a second, so that each sample begins one."""
+"""Initial width, less than a second, so that each sample begins a segment."""
 
 
 class EpochSegments:
     """Owned by the judging thread.
 
     Attributes:
-        kind: What is counted: steps of the open epoch, or calls outside of any.
-        closed: Pieces in which some were made, the newest last; each one's number is the step or
-            call that it was first sampled at.
+        kind: Unit of the segments: steps of the open epoch, or calls outside of any.
+        closed: Pieces of time with at least one of them, the newest last; the number of each is
+            the step or call that it was first sampled at.
     """
 
     def __init__(self) -> None:
@@ -43,25 +43,27 @@ class EpochSegments:
         self._current: Unit | None = None
 
     def begin(self) -> None:
-        """An epoch began."""
+        """Begin an epoch."""
         self._clear(UnitKind.STEP)
 
     def end(self) -> None:
-        """It ended: whole epochs say the rest."""
+        """End the epoch: whole epochs are judged by themselves."""
         self._clear(UnitKind.CALL)
 
     def count(self, kept: list[KeptObjects]) -> None:
-        """What the script keeps was counted."""
+        """Take a count of the objects that the script keeps."""
         if self._current is not None and kept:
             self._current.kept = kept
 
     def pop_n_fresh(self) -> int:
-        """How many were closed since this was asked last."""
+        """Number of segments closed since the last call."""
         n_fresh, self._n_fresh = self._n_fresh, 0
         return min(n_fresh, len(self.closed))
 
     def add(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Take samples; those without a new one are left out: a validation, a pause, a start.
+        """Take samples.
+
+        Samples without a new step or call are left out: a validation, a pause, a start.
 
         Args:
             t_s: Their run times, seconds, `[n]`.

@@ -35,9 +35,9 @@ def forecast_nearest_limit(
     """When the nearest limit is met; None if none is known, or growth does not lead there.
 
     Args:
-        metric: Of a run that grows.
-        run: What is known of the run.
-        units: Those that were measured.
+        metric: A metric that grows.
+        run: Units and limits of the run.
+        units: Measured units.
     """
     values = highest_of(metric, units, kind)
     of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
@@ -55,11 +55,11 @@ def forecast_nearest_limit(
 
 
 def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | None:
-    """When other processes have taken what is left of a run that does not grow; None: never.
+    """When other processes have taken the rest that a run without growth could get; None: never.
 
     Args:
-        run: What is known of the run.
-        units: Those in which RAM was measured.
+        run: Units and limits of the run.
+        units: Units in which RAM was measured.
     """
     units, left = _left(units)
     if not units or run.ram_of is None:
@@ -82,11 +82,11 @@ _NEAR_UNITS: Final = 500.0
 def forecast_count(
     metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], growth: Growth
 ) -> LimitForecast | None:
-    """When a count meets its end; None if it does not grow, or has none that is known.
+    """When a count meets its end; None if it does not grow, or has no known end.
 
     Args:
-        run: What is known of the run.
-        units: Those that were measured.
+        run: Units and limits of the run.
+        units: Measured units.
     """
     value = units[-1].high.get(metric)
     of = run.counts_of.get(metric)
@@ -115,22 +115,22 @@ def _event(
 
 
 def _left(units: Sequence[Unit]) -> tuple[list[Unit], Floats]:
-    """Units into which a sample fell, and the least of each that could still be had."""
+    """Units with a sample, and the least memory of each that the run could still get."""
     sampled = [unit for unit in units if "ram_left" in unit.low]
     return sampled, np.array([unit.low["ram_left"] for unit in sampled])
 
 
 def _excess(values: Floats, left: Floats, fraction: float) -> Floats:
-    """What is held less a part of what can be had, which others change too."""
+    """Memory held minus a fraction of the available memory, which other processes change too."""
     return values - fraction * (values + left)
 
 
 _LEAST_BY_OTHERS: Final = 0.25
-"""Of what the run itself takes; less cannot be distinguished from what comes and goes."""
+"""Share of the run's own growth; less cannot be distinguished from what comes and goes."""
 
 
 def _taken_by_others(values: Floats, left: Floats) -> float:
-    """What others take a unit of what is left; 0 where that is hardly anything."""
+    """Memory that others take per unit from the rest; 0 where that is hardly anything."""
     if len(values) < MIN_STRAIGHT_UNITS:
         return 0.0
     first = window_start(len(values))
@@ -144,7 +144,7 @@ def _taken_by_others(values: Floats, left: Floats) -> float:
 
 
 def spacing(units: Sequence[Unit]) -> float:
-    """Units of the run from one measured one to the next; above 1 where some were too short."""
+    """Units of the run from one measured unit to the next; above 1 where some were too short."""
     if len(units) < 2:  # noqa: PLR2004 - a distance takes two
         return 1.0
     return max(1.0, (units[-1].number - units[0].number) / (len(units) - 1))
@@ -152,7 +152,7 @@ def spacing(units: Sequence[Unit]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _LimitAhead:
-    """A limit; `fraction` is the part of what can be had that it is, None for an amount."""
+    """A limit; `fraction` is its part of the available amount, None for an absolute limit."""
 
     limit: float
     of: _LimitOwner
@@ -178,7 +178,7 @@ def _limit_ahead(
 
 
 def unit_seconds(units: Sequence[Unit]) -> float | None:
-    """What a unit takes lately, seconds; None if that is not known."""
+    """Recent duration of a unit, seconds; None if unknown."""
     lately = units[-_LATELY:]
     durations_s = [
         (later.ended_s - unit.ended_s) / max(1, later.number - unit.number)
@@ -194,20 +194,21 @@ def unit_seconds(units: Sequence[Unit]) -> float | None:
 _LEAST_BAND: Final = 0.25
 _LEAST_BAND_EARLY: Final = 0.35
 _EARLY_UNITS: Final = 40
-"""Intervals of the slope alone held the truth in about half of simulated runs only."""
+"""Units below which the wider band holds. Intervals of the slope alone held the truth in about
+half of simulated runs only."""
 
 _HIGH_LEVEL: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """In how many units from the last one the limit is met, if it goes on like this.
+    """Number of units from the last one until the limit is met, if the growth continues.
 
     Attributes:
         units: Most likely, at least 0.
         earliest: At most `units`.
         latest: At least `units`; None: it may never be met.
-        slope: The change a unit that this rests on, widened.
+        slope: Change per unit on which the forecast is based, widened.
     """
 
     units: float
@@ -219,10 +220,10 @@ class Forecast:
 def forecast_limit(values: Floats, limit: float) -> Forecast | None:
     """When the trend meets the limit; None if it recedes or there are too few units.
 
-    It does not say whether the series grows: see `judge_growth`.
+    It does not tell if the series grows: see `judge_growth`.
 
     Args:
-        values: One value a unit since the last start or reload, finite, `[n]`.
+        values: One value per unit since the last start or reload, finite, `[n]`.
         limit: In the unit of the values.
 
     Source: Theil-Sen on the lower envelope (see `trend`); the interval is widened to hold the
@@ -244,7 +245,7 @@ def forecast_limit(values: Floats, limit: float) -> Forecast | None:
 
 
 def _slope(values: Floats) -> Slope | None:
-    """Of the envelope, widened; None if it does not rise."""
+    """Slope of the envelope, widened; None if it does not rise."""
     width = block_width(len(values))
     envelope = lower_envelope(values, width)
     x = np.arange(len(envelope), dtype=np.float64) * width

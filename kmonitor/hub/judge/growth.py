@@ -24,18 +24,19 @@ from kmonitor.hub.judge.statistics import (
 )
 
 MIN_UNITS: Final = 10
-"""With fewer units since the start only what is straight grows."""
+"""With fewer units since the start only a straight rise is growth."""
 
 MIN_STRAIGHT_UNITS: Final = 6
-"""Fewer are not judged."""
+"""Fewer units are not judged."""
 
 MIN_RATED_UNITS: Final = 3
-"""With so many the change a unit has an interval."""
+"""Units from which the change per unit has an interval."""
 
 _MIN_RISING_UNITS: Final = 4
 
 MAX_UNITS: Final = 200
-"""Only the last so many are judged: in longer windows growth that has stopped is seen late."""
+"""Maximum number of units judged, the last ones: in longer windows growth that has stopped is seen
+late."""
 
 _UNITS_TO_HALVE: Final = 32
 _MAX_WARM_UP: Final = 15
@@ -48,9 +49,9 @@ class Floor:
     """Rise that is too small to count.
 
     Attributes:
-        amount: In the unit of the values.
-        part: Of the level (the median).
-        fast: Change a unit from which three eighths of the amount count.
+        amount: Smallest rise, in the unit of the values.
+        part: Smallest rise as a part of the level (the median).
+        fast: Change per unit from which three eighths of the amount suffice.
     """
 
     amount: float
@@ -58,13 +59,13 @@ class Floor:
     fast: float = math.inf
 
     def least(self, level: float, per_unit: float) -> float:
-        """The rise that counts, at a level and a change a unit."""
+        """Smallest rise that counts, at a level and a change per unit."""
         amount = self.amount * (_FAST_PART if per_unit >= self.fast else 1.0)
         return max(amount, self.part * level)
 
 
 RAM_FLOOR: Final = Floor(16 * 2.0**20, 0.005, fast=0.75 * 2.0**20)
-"""16 MiB, or half a percent of what is used already; 6 MiB for what grows by 0.75 MiB a unit."""
+"""16 MiB, or half a percent of the memory in use; 6 MiB for growth of 0.75 MiB a unit or more."""
 
 _FAST_PART: Final = 0.375
 
@@ -86,17 +87,17 @@ _BENT: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING, WhyNot.BENDING})
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A judgement and what it rests on.
+    """A judgement and its evidence.
 
     Attributes:
         why_not: None: it grows.
         first: Index of the first unit of the window, after the warm-up.
-        last: Index of the last, in the values that were given.
-        rise: From the first fifth of the envelope to the last, in the unit of the values.
-        slope: Change a unit with its 95% interval; None for too few units.
-        p_of_no_rise: Mann-Kendall's, of the envelope.
-        is_straight: Each unit adds the same: no other account than growth is left.
-        rising: Change a unit with its 80% interval, where that is above 0; else None.
+        last: Index of the last unit of the window, in the given values.
+        rise: Rise from the first fifth of the envelope to the last, in the unit of the values.
+        slope: Change per unit with its 95% interval; None for too few units.
+        p_of_no_rise: P-value of Mann-Kendall's test on the envelope.
+        is_straight: True if each unit adds the same: growth is then the only explanation.
+        rising: Change per unit with its 80% interval, where that is above 0; else None.
     """
 
     why_not: WhyNot | None
@@ -110,7 +111,7 @@ class Growth:
 
     @property
     def is_growing(self) -> bool:
-        """Whether all conditions are met."""
+        """True if all conditions are met."""
         return self.why_not is None
 
 
@@ -131,9 +132,9 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
     """Judge whether the last units grow.
 
     Args:
-        values: One value a unit since the last start of a process or reload, finite, `[n]`. For
+        values: One value per unit since the last start of a process or reload, finite, `[n]`. For
             trends of memory the smallest sample of each unit.
-        floor: What is too small.
+        floor: Smallest rise that counts.
 
     Source: conditions and their constants were found on simulated and real series;
         `tests/benchmarks/bench_verdicts.py` measures what they miss and where they err.
@@ -170,7 +171,7 @@ def _judge(values: Floats, first: int, floor: Floor) -> Growth:
 
 
 def window_start(n: int) -> int:
-    """Index of the first unit that is judged among so many: the warm-up is left out."""
+    """Index of the first judged unit of a series of `n`: the warm-up is left out."""
     least = _MIN_WARM_UP if n >= MIN_UNITS else 1
     warm_up = min(max(int(np.ceil(_WARM_UP_PART * n)), least), _MAX_WARM_UP)
     return max(warm_up, n - MAX_UNITS)
@@ -191,7 +192,7 @@ _TWO_LARGEST: Final = 0.75
 _BLOCKS_FOR_JUMP: Final = 6
 _BLOCKS_FOR_TWO: Final = 9
 _BLOCKS_FOR_BEND: Final = 8
-"""With fewer the single values are used."""
+"""Blocks needed for this test; with fewer the single values are used."""
 
 _BETTER_BEND: Final = 2.0
 _SLOWED: Final = 0.5
@@ -214,7 +215,7 @@ _LATE_STEPS: Final = 3
 
 
 def _adds_the_same(window: _Window) -> bool:
-    """Whether each unit adds the same to within 5%, or each of seven and more about the same."""
+    """True if each unit adds the same to within 5%, or each of seven or more about the same."""
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
     middle = float(np.median(steps))
@@ -228,7 +229,7 @@ def _adds_the_same(window: _Window) -> bool:
 
 
 def _rising(values: Floats, floor: Floor) -> Slope | None:
-    """Change a unit with its 80% interval where it is clearly above 0 and goes on; else None."""
+    """Change per unit with its 80% interval, if it is clearly above 0 and continues; else None."""
     window = values[max(1, window_start(len(values))) :]
     width = block_width(len(window))
     envelope = lower_envelope(window, width)
@@ -251,12 +252,12 @@ _STOPPED_UNITS: Final = 6
 
 
 def has_stopped(values: Floats, slope: float, least: int = 0) -> bool:
-    """Whether the last units speak against growth of so much a unit: they add less than a third.
+    """True if the last units add less than a third of the earlier growth.
 
     Args:
-        values: What was judged, `[n]`.
-        slope: Of the growth that was found, change a unit.
-        least: Last units to look at, where six are too few.
+        values: The judged values, `[n]`.
+        slope: Change per unit of the growth that was found.
+        least: Minimum number of last units to use, where six are too few.
     """
     lately = values[-max(_STOPPED_UNITS, least) :]
     x = np.arange(len(lately), dtype=np.float64)
@@ -291,7 +292,7 @@ def _is_straight(window: _Window) -> bool:
 
 
 def _rises_lately(window: _Window) -> bool:
-    """The last 15 units rose by a fair share of what the whole window's slope promises."""
+    """True if the last 15 units rose by a fair share of the whole window's slope."""
     if len(window.values) < 2 * _RECENT:
         return True
     slope = theil_sen_slope(window.x, window.envelope) or 0.0
@@ -304,7 +305,7 @@ def _rises_lately(window: _Window) -> bool:
 
 
 def _lows_rise(window: _Window, slope: float) -> bool:
-    """Whether a saw-tooth's lows rose lately, whatever the phase of its last tooth."""
+    """True if a saw-tooth's lows rose lately, whatever the phase of its last tooth."""
     lows = window.values[-2 * _RECENT :].reshape(2, _RECENT).min(axis=-1)
     return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
 
@@ -327,10 +328,10 @@ _LONGER_PAUSE: Final = 1.5
 
 
 def is_usual_pause(values: Floats, growth: Growth) -> bool:
-    """Whether it paused like this before and went on: garbage that is collected now and then.
+    """True if it paused like this before and went on: garbage is collected now and then.
 
     Args:
-        values: What was judged, `[n]`.
+        values: The judged values, `[n]`.
     """
     window = values[growth.first : growth.last + 1]
     if growth.slope is None or len(window) < 2 * _RECENT:
@@ -350,11 +351,11 @@ _SINCE_FALL: Final = 4
 
 
 def rises_between_falls(values: Floats, slope: float) -> bool:
-    """Whether it fell, not as far as it had risen, and rises on: a saw-tooth with rising lows.
+    """True if it fell by less than it had risen, and rises again: a saw-tooth with rising lows.
 
     Args:
-        values: What was judged, `[n]`.
-        slope: Of the growth that was found, change a unit.
+        values: The judged values, `[n]`.
+        slope: Change per unit of the growth that was found.
     """
     window = values[window_start(len(values)) :]
     steps = np.diff(window)

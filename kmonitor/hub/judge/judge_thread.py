@@ -35,21 +35,21 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 MAX_WAITING: Final = MAX_CONNECTIONS
-"""Runs that wait to be judged; what comes while so many do is dropped and counted."""
+"""Maximum number of runs that wait to be judged; further ones are dropped and counted."""
 
 _MAX_REQUESTS: Final = 64
 _MAX_JUDGES: Final = MAX_CONNECTIONS
-"""A run that lives is not read from its beginning at each of its epochs; each takes
-some 100 KB."""
+"""Maximum number of judges kept, so that a live run is not read from its beginning at each of its
+epochs; each takes some 100 KB."""
 
 _PAUSE_S: Final = 0.2
-"""From one round of judging to the next: a run whose epochs are shorter is judged for several at
-once. A question is answered without it."""
+"""Pause between two rounds of judging: a run with shorter epochs is judged for several at once. A
+request is answered without it."""
 
 _JOIN_S: Final = 10.0
 _RETRY_MS: Final = 1000
 _PARTIAL_AFTER_S: Final = 0.5
-"""Who would take what is stored waits for so long."""
+"""Time after which stored verdicts answer requests that allow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class JudgeResult:
 
     Attributes:
         run: Run id.
-        verdicts: To be stored; may be empty.
-        pending_request: Whom it answers; None: nobody asked.
-        reply: The answer for them.
-        fault: What failed; None if nothing did.
+        verdicts: Verdicts to store; may be empty.
+        pending_request: The request that it answers; None: there was no request.
+        reply: The reply to that request.
+        fault: The exception that occurred; None if there was none.
     """
 
     run: str
@@ -77,10 +77,11 @@ class _Job:
 
     Attributes:
         run: Run id.
-        run_key: The run.
-        head: Up to this row; None: not begun.
-        pending_request: Whom it answers; None: nobody asked, or what was stored was the answer.
-        partial_at_s: When what is stored becomes the answer.
+        run_key: Key of the run in the database.
+        head: Last row to read; None: not begun.
+        pending_request: The request that it answers; None: there is none, or stored verdicts
+            answered it.
+        partial_at_s: Time at which stored verdicts become the reply.
     """
 
     run: str
@@ -93,12 +94,12 @@ class _Job:
 class JudgeThread:
     """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
 
-    A run that it has not met is read from its beginning, later only what was stored since; a long
-    one in parts, between which others get their turn.
-    Everything but `_main` and below is for the hub's main thread.
+    A run that the thread does not know is read from its beginning, later only the rows stored
+    since; a long one in parts, between which others get their turn. Everything but `_main` and
+    below is for the hub's main thread.
 
     Attributes:
-        dropped: Runs that were not judged because too many waited.
+        dropped: Number of runs that were not judged because too many waited.
     """
 
     def __init__(
@@ -109,12 +110,13 @@ class JudgeThread:
         partial_after_s: float = _PARTIAL_AFTER_S,
         part_samples: int = BLOCK_SAMPLES,
     ) -> None:
-        """Nothing runs before `start`.
+        """Prepare the thread; nothing runs before `start`.
 
         Args:
-            open_reader: Gives a connection for the thread.
-            wake_hub: Makes the hub's loop take what was found; called from this thread.
-            partial_after_s: When what is stored answers those who would take it, seconds.
+            open_reader: Opens a connection for the thread.
+            wake_hub: Makes the hub's loop take the results; called from this thread.
+            partial_after_s: Time after which stored verdicts answer requests that allow it,
+                seconds.
             part_samples: Samples that are read before others get their turn.
         """
         self.dropped = 0
@@ -138,7 +140,7 @@ class JudgeThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the page that it reads."""
+        """End the thread after the page that it is reading."""
         self._is_stopping.set()
         with self._news:
             self._news.notify()
@@ -146,7 +148,7 @@ class JudgeThread:
             self._thread.join(_JOIN_S)
 
     def schedule_run(self, run: str, run_key: int) -> None:
-        """Units of a run may have ended: judge it, now or never."""
+        """Schedule the judgement of a run whose units may have ended; dropped if too many wait."""
         with self._news:
             if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
                 self.dropped += 1
@@ -157,7 +159,7 @@ class JudgeThread:
     def add_request(
         self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int = 0
     ) -> bool:
-        """Take a question, once; False when too many wait."""
+        """Add a request, once; False if too many wait."""
 
         def start(pending: PendingRequest) -> None:
             with self._news:
@@ -170,7 +172,7 @@ class JudgeThread:
         return self._open.late_replies()
 
     def pop_results(self) -> list[JudgeResult]:
-        """What was found since."""
+        """Results since the last call."""
         found: list[JudgeResult] = []
         while self._results:
             found.append(self._results.popleft())
@@ -196,7 +198,7 @@ class JudgeThread:
         return bool(self._requests) or self._is_stopping.is_set()
 
     def _round(self, connection: StoreConnection) -> None:
-        """Begin what is new, requests first; go on with the oldest of what takes long."""
+        """Begin new jobs, requests first; continue the oldest of the long ones."""
         for job in self._new_jobs():
             if self._is_stopping.is_set():
                 return
@@ -259,7 +261,7 @@ class JudgeThread:
         return True
 
     def _read(self, connection: StoreConnection, judge: RunJudge, job: _Job) -> bool:
-        """Give a judge the next part of its run; False where more is to be read."""
+        """Give a judge the next part of its run; False if more is to be read."""
         if job.head is None:
             job.head = newest_row(connection, job.run_key)
         n_samples = 0
@@ -273,7 +275,7 @@ class JudgeThread:
         return judge.row >= job.head
 
     def _answer_partly(self, connection: StoreConnection, job: _Job) -> None:
-        """Answer with the verdicts that are stored; the run is read on for whoever asks next."""
+        """Answer with the stored verdicts; reading continues for later requests."""
         pending, job.pending_request = job.pending_request, None
         job.partial_at_s = float("inf")
         if pending is None:
@@ -317,7 +319,7 @@ class JudgeDispatcher:
         self._dropped = 0
 
     def after_commit(self) -> None:
-        """Have the runs judged whose units have ended and are stored."""
+        """Schedule the runs whose units have ended and are stored."""
         runs, self._event_log.unit_ended = self._event_log.unit_ended, set()
         for run in runs:
             record = self._event_log.registry.get(run)
@@ -328,7 +330,7 @@ class JudgeDispatcher:
             self._faults.record("verdicts: behind", f"{self._dropped} checks skipped")
 
     def dispatch_results(self) -> None:
-        """Store and answer what was found."""
+        """Store the results and send the replies."""
         for found in self._judge_thread.pop_results():
             self._store(found)
             if found.pending_request is not None and found.reply is not None:
@@ -349,16 +351,16 @@ _PAGE_ROWS: Final = 2_000
 
 
 def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> int:
-    """Give a judge that has read nothing all up to the newest packed sample, other events too.
+    """Give a new judge everything up to the newest packed sample, other events too.
 
     Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
 
     Args:
         connection: Any connection on the hub's database.
-        judge: Of that run; its `row` is set to the last that was given.
+        judge: Judge of that run; its `row` is set to the last one that was given.
 
     Returns:
-        How many samples were given.
+        Number of samples given.
     """
     try:
         packed = PackedSamples(connection, run_key)
@@ -382,16 +384,16 @@ def read_part(
     head: int,
     n_samples: int = BLOCK_SAMPLES,
 ) -> int:
-    """Give a judge what follows the row that it has got to.
+    """Give a judge the events that follow its row.
 
     Args:
         connection: Any connection on the hub's database.
-        judge: Of that run; its `row` is set to the last that was given.
-        head: Up to this row.
-        n_samples: At most so many samples.
+        judge: Judge of that run; its `row` is set to the last one that was given.
+        head: Last row to give.
+        n_samples: Maximum number of samples.
 
     Returns:
-        How many samples were given.
+        Number of samples given.
     """
     samples = read_samples(connection, run_key, judge.row, head, n_samples)
     last_row = samples.last_row if len(samples.t_s) == n_samples else head

@@ -85,31 +85,33 @@ from kmonitor_agent.wire.messages.verdict_events import (
 )
 
 _WITHIN: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
-"""What is judged within an epoch."""
+"""Metrics that are judged within an epoch."""
 
 _TIMES_ITS_BYTES: Final = 2.0
-"""What a cache's elements take beside their bytes, and one more copy on the way."""
+"""Factor of a cache's bytes that its growth may take: overhead of its elements, and one more copy
+on the way."""
 
 _MOST_KEPT: Final = 2
-"""Places of the script that grow while steps slow down; what goes through them takes longer."""
+"""Places of the script that grow while steps slow down and that are reported; code that reads them
+takes longer."""
 
 
 _TIMES_MORE: Final = 10
-"""So many times the steps made so far may be left of an epoch that does not say."""
+"""Multiple of the steps made so far that may be left of an epoch of unknown length."""
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
 
 _LATER: Final = 8
-"""Epochs that show whether what the first one took is kept, and no more is taken."""
+"""Epochs after the first that show if its memory is kept, and no more is taken."""
 
 _MOST_FRESH: Final = 60
-"""Of a history that is read at once only so many units are judged one after the other: an alarm
-takes five, and what an earlier hub had found was stored."""
+"""Maximum number of units of a history read at once that are judged one after the other: an alarm
+takes five, and an earlier hub's verdicts were stored."""
 
 
 class RunJudge:
-    """Owned by the judging thread.
+    """Judge of one run; owned by the judging thread.
 
     Attributes:
         row: Newest row of the run that was read.
@@ -132,7 +134,7 @@ class RunJudge:
 
         Args:
             t_s: Its run time, seconds.
-            event: Of a kind in `JUDGED_EVENT_KINDS`.
+            event: An event of `JUDGED_EVENT_KINDS`.
         """
         if isinstance(event, Sample):
             self.read_samples(np.array([t_s]), columns_of(event))
@@ -152,12 +154,12 @@ class RunJudge:
             self._judgements[kind, event.metric] = remembered(event)
 
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Take the run's next samples; as of `RunUnits.add_samples`."""
+        """Take the run's next samples; see `RunUnits.add_samples`."""
         self._units.add_samples(t_s, columns)
         self._segments.add(t_s, columns)
 
     def judge(self) -> list[Verdict]:
-        """Judge the units that were completed since; the verdicts that are to be stored."""
+        """Judge the units completed since the last call; return the verdicts to store."""
         self._has_judged = True
         per = unit_of(self._units.fits_ended)
         if per is not self._unit_kind:
@@ -202,7 +204,7 @@ class RunJudge:
         return self._judge_units(_WITHIN, segments, kind, min(n_fresh, len(segments)))
 
     def _says_more(self, verdict: Verdict) -> bool:
-        """Whether a verdict takes the place of the newest, which may be by other units."""
+        """True if a verdict replaces the newest one, which may be by other units."""
         before = self._newest.get(verdict.metric)
         if before is None or before.per == verdict.per:
             return True
@@ -334,10 +336,10 @@ class RunJudge:
     def _cache_fill(
         self, metric: VerdictMetric, judgement: Judgement, units: list[Unit], kind: UnitKind
     ) -> CacheFill | None:
-        """How far the cache of the fit's data is that explains what rises, and has room; or None.
+        """Fill level of the fit's data cache, if it explains the rise and has room; else None.
 
-        What it does not explain are traces, compiled code and what the script keeps, and more than
-        twice its bytes.
+        It does not explain traces, compiled code and objects that the script keeps, and no growth
+        above twice its bytes.
         """
         plan = self._units.plan
         growth = judgement.growth
@@ -366,7 +368,7 @@ class RunJudge:
         counters: list[Counter],
         units: list[Unit],
     ) -> ArenaFill | GrowthExplanation | None:
-        """What malloc's arenas keep, or garbage, if it explains what rises and was not called."""
+        """Malloc's arenas, or garbage, if they explain a rise that was not yet called growing."""
         kind, metric = key
         growth = judgement.growth
         is_new = not self._judgements.get(key, Judgement()).is_open_alarm
@@ -381,7 +383,7 @@ class RunJudge:
         return fill or uncollected_growth(grew_with, measured, room)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
-        """What rises in the first epoch of several may be data that are kept once.
+        """Treat a rise in the first epoch of several as data that may be kept once.
 
         It is called growing then only where it would fill the room before the epoch ends.
         """
@@ -399,7 +401,7 @@ class RunJudge:
         return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
 
     def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
-        """What grew by other units is not forgotten: it is judged again from there."""
+        """Keep alarms found by other units: they are judged again from here."""
         for metric in VERDICT_METRICS:
             judgement = self._judgements.get((before, metric))
             if judgement is not None and judgement.is_open_alarm:

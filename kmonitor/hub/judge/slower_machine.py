@@ -1,4 +1,4 @@
-"""Causes of slower steps outside of the training: want of memory, processor, clock, garbage."""
+"""Causes of slower steps outside of the training: memory pressure, throttling, clock, garbage."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -14,20 +14,20 @@ from kmonitor.hub.judge.units import Unit
 
 _LATELY: Final = 3
 _LEAST_FAULTS: Final = 100.0
-"""Pages a unit that are worth a word: each takes 0.1 to 10 ms."""
+"""Pages per unit that are worth a report: each takes 0.1 to 10 ms."""
 
 _LEAST_WAITING: Final = 0.1
-"""Part of the time in which a task waited for memory."""
+"""Fraction of the time in which a task waited for memory."""
 
 _LEAST_THROTTLED: Final = 0.05
-"""Part of the time in which the control group was held back."""
+"""Fraction of the time in which the control group was held back."""
 
 _TIMES: Final = 3.0
 _SLOWER_CLOCK: Final = 0.9
-"""Times what the clock was: steps that compute take as much longer."""
+"""Factor of the earlier clock rate: steps that compute take correspondingly longer."""
 
 _MORE_BLOCKS: Final = 1.2
-"""Times what Python's allocator had handed out: each collection looks through all of it."""
+"""Factor of the earlier number of Python's blocks: each collection looks through all of them."""
 
 
 def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation | None:
@@ -35,7 +35,7 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
 
     Args:
         growth: The judgement of step times.
-        units: Complete ones, which its indices count.
+        units: Complete units, to which its indices refer.
     """
     window = list(units)[max(0, growth.first - 1) : growth.last + 1]
     faults = np.diff([unit.high.get("major_faults", np.nan) for unit in window])
@@ -53,11 +53,11 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
 
 
 def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
-    """Name what makes computing slower; open, with all that was counted, where nothing does.
+    """Name the cause of slower computing; open, with all that was counted, if there is none.
 
     Args:
         growth: The judgement of step or epoch times.
-        units: Complete ones, which its indices count.
+        units: Complete units, to which its indices refer.
     """
     window = units[max(0, growth.first - 1) : growth.last + 1]
     throttled = _values(window, "throttled")
@@ -74,7 +74,7 @@ def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
 
 
 def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
-    """Full collections in each unit, while there is more and more to look through."""
+    """Full collections per unit, if there is more and more to look through."""
     collections = np.diff([unit.full_collections for unit in window])
     blocks = np.array([unit.python_blocks for unit in window])
     blocks = blocks[np.isfinite(blocks)]
@@ -88,7 +88,7 @@ def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
 
 
 def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
-    """What was measured in these units."""
+    """Names of the counts of these units."""
     newest = window[-1]
     if newest.times:
         yield from ("input",) if "input" in newest.times else ()
@@ -116,7 +116,7 @@ def _values(window: Sequence[Unit], level: str) -> Floats:
 
 
 def _has_risen(values: Floats, least: float) -> bool:
-    """Whether the last values are large, and several times of the first ones."""
+    """True if the last values are large, and several times the first ones."""
     is_known = len(values) >= 2 * _LATELY
     return is_known and _late(values) >= max(least, _TIMES * _early(values))
 

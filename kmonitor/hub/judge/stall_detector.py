@@ -8,22 +8,22 @@ LEAST_S: Final = 20.0
 """No shorter silence within an epoch is a stall, seconds."""
 
 LEAST_ELSEWHERE_S: Final = 60.0
-"""Likewise between epochs and at a fit's begin, where data are validated and steps compiled."""
+"""The same between epochs and at a fit's begin, where data are validated and steps compiled."""
 
 _TIMES: Final = 3.0
-"""So many times the longest pause before. Source: as studies end folds."""
+"""Multiple of the longest earlier pause. Source: the same multiple ends folds in studies."""
 
 _SETTLED: Final = 2
 """The first call of the step compiles it; the begin of the next one shows that it is over."""
 
 _LEAST_GAP_S: Final = 5.0
 _GAP: Final = 3.0
-"""Looks further apart than that, and than so many times their interval, saw nothing: the process
-was stopped, or its host slept."""
+"""Multiple of the interval of checks. Checks further apart than that and than `_LEAST_GAP_S` saw
+nothing: the process was stopped, or its host slept."""
 
 
 class FitStage(StrEnum):
-    """Where in a fit no step is made."""
+    """Stage of a fit in which no step is made."""
 
     BEGIN = "at its start"
     EPOCH = "within an epoch"
@@ -40,10 +40,10 @@ class Stall:
     """A silence that is longer than what was learned.
 
     Attributes:
-        fit_stage: Where.
-        since_s: When the last step was seen, seconds.
-        silent_s: How long no step was made, seconds.
-        longest_s: The longest pause at this place before, seconds; to the interval of looks.
+        fit_stage: Stage of the fit.
+        since_s: Time at which the last step was seen, seconds.
+        silent_s: Time without a step, seconds.
+        longest_s: Longest earlier pause in this stage, seconds; to the interval of checks.
     """
 
     fit_stage: FitStage
@@ -54,12 +54,12 @@ class Stall:
 
 @dataclass(slots=True)
 class StallDetector:
-    """Follows one run by looks at its step counter; times are the run's, seconds.
+    """Follows one run by checks of its step counter; times are the run's, seconds.
 
     Attributes:
-        interval_s: Between two looks.
-        is_in_fit: Whether steps are expected.
-        is_moving: Whether the newest look saw another step than the one before.
+        interval_s: Interval of checks.
+        is_in_fit: True if steps are expected.
+        is_moving: True if the newest check saw another step than the one before.
     """
 
     interval_s: float = 1.0
@@ -78,10 +78,10 @@ class StallDetector:
     _looked_s: float = 0.0
 
     def begin_fit(self, t_s: float, *, steps: int | None, per_call: int = 1) -> None:
-        """A fit begins: of its steps and epochs nothing is known, another model may train.
+        """Begin a fit: its steps and epochs are unknown, because another model may train.
 
         Args:
-            steps: In an epoch; None: not known.
+            steps: Steps of an epoch; None: unknown.
             per_call: Steps that one call of the step function makes.
         """
         self.is_in_fit = True
@@ -98,20 +98,20 @@ class StallDetector:
             self._seen.pop(stage, None)
 
     def join_fit(self, t_s: float, epoch: int, step: int, *, steps: int | None) -> None:
-        """A fit is going on whose begin was not seen; as for `begin_fit` and `check`."""
+        """Begin to follow a fit whose begin was not seen; as for `begin_fit` and `check`."""
         self.begin_fit(t_s, steps=steps)
         self.excuse_until(t_s)
         self._at = (epoch, step)
 
     def end_fit(self) -> None:
-        """It is over: nothing is expected until the next one."""
+        """End the fit: no step is expected until the next one."""
         self.is_in_fit = False
 
     def end_epoch(self, steps: int) -> None:
         self._steps = steps or self._steps
 
     def excuse_until(self, t_s: float) -> None:
-        """Until now somebody else held the training: nothing is learned of that.
+        """Learn nothing from the time until now, in which something else held the training.
 
         The step that follows may be traced again, and is awaited for as long as it takes.
         """
@@ -121,7 +121,7 @@ class StallDetector:
         self._since_s = self._looked_s = t_s
 
     def check(self, t_s: float, epoch: int, step: int) -> Stall | None:
-        """Look at the step counter.
+        """Check the step counter.
 
         Args:
             epoch: Index of the running epoch.

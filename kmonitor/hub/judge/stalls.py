@@ -23,10 +23,10 @@ from kmonitor_agent.wire.messages.events import (
 )
 
 _MOST: Final = MAX_CONNECTIONS
-"""Runs that are followed; of more, the first ones are dropped."""
+"""Maximum number of followed runs; above it, the first ones are dropped."""
 
 _WHOLE_S: Final = 10.0
-"""From here on tenths of a second say nothing."""
+"""Duration from which on tenths of a second are not shown."""
 
 
 @dataclass(slots=True)
@@ -36,19 +36,18 @@ class _Followed:
 
 
 class StallMonitor:
-    """Owned by the hub's main thread; hears what the event log takes.
+    """Owned by the hub's main thread; receives the events that the event log takes.
 
-    What it learned of a run is not stored: after a start of the hub it is learned again, and a
+    Pauses learned of a run are not stored: after a start of the hub they are learned again, and a
     stall that was noted lasts until a step is made.
     """
 
     def __init__(self, log: HubEventLog) -> None:
-        """Nothing was heard yet."""
         self._event_log = log
         self._runs: dict[str, _Followed] = {}
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
-        """The hub took an event of a run; None: one that it does not know."""
+        """Take an event of a run; None: an event of unknown type."""
         if record.study:
             return  # who runs its folds has bounds of its own, and ends them
         t_s = 0.0 if event is None else record.session_offset_s + event.t_s
@@ -142,7 +141,7 @@ def _clear(record: RunRecord) -> None:
 
 _MUCH_MEMORY: Final = 0.2
 _MUCH_DISK: Final = 0.5
-"""Parts of the time in which a task waits that explain a stall."""
+"""Fractions of the time in which a task waits that explain a stall."""
 
 
 def _pressure_text(sample: Sample) -> str:

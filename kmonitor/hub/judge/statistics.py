@@ -15,7 +15,7 @@ _SIGMA_OF_MAD: Final = 1.4826
 
 
 def lower_envelope(values: Floats, width: int) -> Floats:
-    """Smallest of each block of `width` values: what memory falls back to.
+    """Smallest of each block of `width` values: the level to which memory falls back.
 
     Blocks end with the last value; the first values that fill no block are left out.
 
@@ -31,7 +31,7 @@ def lower_envelope(values: Floats, width: int) -> Floats:
 
 
 def block_width(n: int) -> int:
-    """Values in a block for a series of so many: wider when there are enough.
+    """Values in a block for a series of `n`: wider when there are enough.
 
     From 7 values on there are at least 7 blocks: of fewer, no line is straight enough for the
     test of a trend (6 give p = 0.0043 at the least).
@@ -43,7 +43,7 @@ def block_width(n: int) -> int:
 
 
 def noise_of(values: Floats) -> float:
-    """Standard deviation of what changes from value to value, in the unit of the values.
+    """Standard deviation of the changes from value to value, in the unit of the values.
 
     A steady trend does not count, a fifth of wild values hardly. 0 for fewer than two values.
 
@@ -64,7 +64,7 @@ _SIGNIFICANT: Final = 1.96
 
 
 def p_of_no_rise(values: Floats) -> float:
-    """Probability of so clear a rise in values that go nowhere; 1 for fewer than four.
+    """Probability of such a clear rise in values without a trend; 1 for fewer than four.
 
     Values that follow their neighbours rise by chance more often than independent ones; the
     variance is widened for that, and never narrowed.
@@ -110,10 +110,10 @@ def _widening(values: Floats) -> float:
 
 
 def interval_widening(rest: Floats) -> float:
-    """Times as wide as for independent values is an interval for these; at least 1.
+    """Factor by which an interval for these values is wider than for independent ones; at least 1.
 
     Args:
-        rest: What a trend leaves of the values, `[n]`.
+        rest: Values minus their trend, `[n]`.
 
     Source: Bayley and Hammersley 1946 (J. R. Stat. Soc. Suppl. 8:184), the effective number of
         values that follow each other with one autocorrelation; of ranks, so that spikes do not
@@ -127,7 +127,7 @@ def interval_widening(rest: Floats) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """From 1, equal values share their mean rank."""
+    """Ranks from 1; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
 
@@ -174,7 +174,7 @@ _KEEPS_ON: Final = 0.9
 
 
 def are_about_even(steps: Floats) -> bool:
-    """Whether steps are all up, within 40% of their middle, and the later ones no smaller.
+    """True if steps are all up, within 40% of their middle, and the later ones no smaller.
 
     A warm-up, or a cache that is nearly full, adds less and less.
 

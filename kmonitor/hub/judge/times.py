@@ -1,19 +1,19 @@
 """Times of epochs and steps: a jump to a slower level, and the part that took longer.
 
 Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
-be slower for reasons outside of the training, as another process on the machine: of a jump that is
-not said, and of a trend its cause is open. It is called where it surely takes three times as
-long, or by the trend of the whole.
+be slower for reasons outside of the training, as another process on the machine: a jump of it is
+not reported, and a trend of it has an open cause. Computing is called slower if it surely takes
+three times as long, or by the trend of the whole.
 
 A part grows from unit to unit if the low end of the interval of its slope makes half of a
 difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
 half of them rises too, which a level that was left once does not; and if computing did not grow
-with it. What else the machine does only adds: where computing took longer than its median a part
-is taken to have done so as well, and of two units that follow each other the faster one counts.
+with it. Other work of the machine only adds: where computing took longer than its median, a part
+is assumed to have done so as well, and of two units that follow each other the faster one counts.
 (Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise widens
 the interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The
 last units are judged by themselves as well: growth that began late is a small part of a long
-window, and its middle slope is that of before.
+window, whose middle slope is that of before.
 """
 
 import math
@@ -54,54 +54,55 @@ TO_CONFIRM: Final = 5
 _SLOWER: Final = 1.3
 _FEW_BEFORE: Final = 3
 _SLOWER_THAN_FEW: Final = 1.8
-"""Times what it was, where only one or two units were faster."""
+"""Factor of slower steps, where only one or two units were faster."""
 
 _MOST_BEFORE: Final = 20
 _SHARE: Final = 0.5
-"""Of the growth that a part explains."""
+"""Share of the growth that a part must explain."""
 
 _LEAST_JUMP_S: Final = 0.05
-"""Seconds a unit: what a busy machine adds to very short ones."""
+"""Smallest jump, seconds per unit: a busy machine adds as much to very short units."""
 
 _LEAST_RISE: Final = 0.1
-"""Of the time of a unit, as of the whole: a part that surely grew by less is not felt."""
+"""Smallest rise, as a share of a unit's time, as for the whole: a smaller one is not felt."""
 
 _LEAST_RISE_S: Final = 0.025
-"""Seconds a unit: one turn of another process (24 ms at most by Linux' scheduler) in each."""
+"""Smallest rise, seconds per unit: one turn of another process (24 ms at most by Linux' scheduler)
+in each."""
 
 _P_OF_NO_RISE: Final = 0.002
 _GOES_ON: Final = 0.5
-"""Of the slope of all, that of the later half."""
+"""Slope of the later half, as a share of the slope of all, from which growth continues."""
 
 _LATE_UNITS: Final = 20
 _CONFIDENCE: Final = 0.95
 _CONFIDENCE_OF_FASTER: Final = 0.99
-"""Of values that are the smaller of two: they scatter less than they are many."""
+"""Confidence for values that are the smaller of two: they scatter little for their number."""
 
 _SURELY_OF_FASTER: Final = 0.5
-"""Of what is felt, so much has to be sure."""
+"""Share of a difference that is felt that has to be sure."""
 
 _CONFIDENCE_LATELY: Final = 0.999
-"""Of a window that moves: some window of a long run rises by chance."""
+"""Confidence for a window that moves: some window of a long run rises by chance."""
 
 _CONFIDENCE_OTHERS: Final = 0.8
-"""With which another part grew as well."""
+"""Confidence with which another part grew as well."""
 
 _MOST_POINTS: Final = 60
-"""Of a window for its slope: 0.2 ms instead of 3 for 200."""
+"""Points of a window for its slope: 0.2 ms instead of 3 for 200."""
 
 _BEYOND_COMPUTE: Final = 3.0
-"""By so many times more than computing a part must have grown: else all is slower, by something
-outside."""
+"""Factor by which a part must have grown more than computing: else everything is slower, by
+something outside."""
 
 _MOST_OF_TIME: Final = 0.3
-"""Of the time of an epoch, from which a part that is no computing is worth a word."""
+"""Share of an epoch's time from which a part other than computing is reported."""
 
 _EARLY: Final = 5
-"""Units after the first, with which computing is compared."""
+"""Units after the first with which computing is compared."""
 
 _MORE_COMPUTE: Final = 2.0
-"""Times what it took at first, by which computing must surely have grown: another process takes
+"""Factor by which computing must surely have grown since the first units: another process takes
 half of a core, and seldom more."""
 
 _OPEN: Final = frozenset({"compute", "rest", "ours"})
@@ -116,7 +117,7 @@ _PARTS: Final = (
     "input",
     "validation",
 )
-"""Parts that are judged, each by its own time: the others are what the machine does."""
+"""Parts that are judged, each by its own time; the others depend on the machine."""
 
 _NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 
@@ -132,12 +133,12 @@ _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PartOfTime:
-    """A part that grew, or that takes most.
+    """A part that grew, or that takes most of the time.
 
     Attributes:
-        name: As of `EpochParts`.
-        share: Of the growth, or of the time.
-        callback: Class of the callback, if it is one.
+        name: Name of the part, as in `EpochParts`.
+        share: Share of the growth, or of the time.
+        callback: Class of the callback, if the part is one of callbacks.
     """
 
     name: str
@@ -147,14 +148,14 @@ class PartOfTime:
 
 @dataclass(frozen=True, slots=True)
 class TimeAlarm:
-    """What was found to make it slower; it stays until something speaks against it.
+    """A part that became slower; it stays until something speaks against it.
 
     Attributes:
-        part: That grew.
-        growth: Of the part from unit to unit, or of the whole at a jump, which has no slope; as
-            it was when it was found last.
+        part: The part that grew.
+        growth: Growth of the part from unit to unit, or of the whole at a jump, which has no
+            slope; as it was when it was last found.
         began: Number of the first unit of the growth.
-        middle_s: Seconds of the part half-way up, below which it is over.
+        middle_s: Duration of the part half-way up, seconds, below which it is over.
         against: Judgements in a row that speak against it.
     """
 
@@ -174,13 +175,13 @@ def judge_time(
 ) -> tuple[Judgement, TimeAlarm | None]:
     """The judgement, or that one part grows, or that the last units are at a slower level.
 
-    A part that was timed scatters less than the whole does, which has all that the machine does.
+    A timed part scatters less than the whole, which contains everything that the machine does.
 
     Args:
-        metric: Of the step or the epoch.
-        judgement: By trend of the whole.
-        values: Seconds, those that were measured, `[n]`.
-        before: What was found after the unit before.
+        metric: Metric of the step or the epoch.
+        judgement: Judgement by the trend of the whole.
+        values: Measured durations, seconds, `[n]`.
+        before: Alarm after the previous unit.
     """
     parts = [each for each in _PARTS if metric == "epoch_time" or each in _OF_STEPS]
     a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
@@ -199,7 +200,7 @@ def judge_time(
 
 
 def _a_step(growth: Growth, steps: int) -> Growth:
-    """Growth of a part of so many steps, for each of them; a jump is of the values themselves."""
+    """Growth of a part per step, from that of `steps` steps; a jump stays as it is."""
     slope = growth.slope
     if slope is None:
         return growth
@@ -245,7 +246,7 @@ def _find_growing_part(
 
 
 def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
-    """Whether steps grew as well: a callback may take its time at an epoch's end."""
+    """True if steps grew as well: a callback may take its time at an epoch's end."""
     window = values[growth.first : growth.last + 1]
     x = np.arange(len(window), dtype=np.float64)
     slope = theil_sen_slope(x, window, max_points=_MOST_POINTS) or 0.0
@@ -253,7 +254,7 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 
 
 def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
-    """Growth from unit to unit, of those that have it: validation may be in each n-th only."""
+    """Growth from unit to unit, over the units with that part: not all may have validation."""
     seconds = _seconds(units, name)
     at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
     if len(at) < MIN_UNITS:
@@ -273,7 +274,7 @@ def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth 
 
 
 def _slowness(units: Sequence[Unit]) -> Floats:
-    """How many times its median computing took in each unit; 1 where that is less, `[n]`."""
+    """Computing time of each unit over the median, `[n]`; 1 where it is shorter."""
     compute = _seconds(units, "compute")
     middle_s = float(np.median(compute))
     return np.maximum(1.0, compute / middle_s) if middle_s > 0.0 else np.ones(len(compute))
@@ -301,7 +302,7 @@ def _growth_within(
 
 
 def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:
-    """The slope, with an interval as wide as values that follow each other need."""
+    """The slope, with an interval as wide as serially dependent values need."""
     slope = theil_sen_interval(x, y, confidence=confidence, max_points=_MOST_POINTS)
     if slope is None:
         return None
@@ -313,7 +314,7 @@ def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:
 
 
 def _sure_slope(seconds: Floats) -> float:
-    """Change a unit; 0 where noise alone may have made it."""
+    """Change per unit; 0 where noise alone may explain it."""
     x = np.arange(len(seconds), dtype=np.float64)
     slope = theil_sen_interval(x, seconds, confidence=_CONFIDENCE_OTHERS, max_points=_MOST_POINTS)
     return 0.0 if slope is None or slope.low <= 0.0 else slope.middle
@@ -327,9 +328,9 @@ def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm
 
 
 def _moved_on(before: TimeAlarm | None, units: Sequence[Unit]) -> TimeAlarm | None:
-    """What was found before, with the indices of these units; None: it is over.
+    """The previous alarm with the indices of these units; None: it is over.
 
-    A noisy unit, or one that was fast, is no evidence that it is over.
+    A noisy unit, or a fast one, is no evidence that it is over.
     """
     if before is None:
         return None
@@ -353,12 +354,12 @@ def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
 
 
 def _to_see(seconds: Floats, slope: float) -> int:
-    """Units in whose scatter a slope can be seen: its standard error is a sixth of it."""
+    """Number of units from whose scatter a slope emerges: its standard error is a sixth of it."""
     return math.ceil((6 * math.sqrt(12) * noise_of(seconds) / slope) ** (2 / 3))
 
 
 def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
-    """Of the units that have it; of all of them where none has."""
+    """Durations of the units that have the part; of all units where none has."""
     seconds = _seconds(units, name)
     is_known = seconds > 0.0
     return seconds[is_known] if name in _NOW_AND_THEN and is_known.any() else seconds
@@ -375,7 +376,7 @@ def find_jump(values: Floats) -> int | None:
     The first unit is left out: models are traced and data read for the first time there.
 
     Args:
-        values: Seconds, `[n]`.
+        values: Durations, seconds, `[n]`.
     """
     for first in range(2, len(values) - TO_CONFIRM + 1):
         before = values[1:first][-_MOST_BEFORE:]
@@ -387,11 +388,11 @@ def find_jump(values: Floats) -> int | None:
 
 
 def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | None:
-    """The part that grew most, if that is at least half of the growth; None: it is not known.
+    """The part that grew most, if it is at least half of the growth; None: unknown.
 
     Args:
-        units: Those that were measured.
-        first: Where a slower level begins; None: it grows from unit to unit.
+        units: Measured units.
+        first: First unit of a slower level; None: it grows from unit to unit.
     """
     grown = {name: _growth(_seconds(units, name), first) for name in EPOCH_PARTS}
     whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
@@ -415,10 +416,10 @@ def _class_of(units: Sequence[Unit], name: str, first: int | None) -> str:
 
 
 def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
-    """The part that is no computing and takes most of the time lately, if that is much.
+    """The part other than computing that takes most of the recent time, if that is much.
 
     Args:
-        units: Those that were measured.
+        units: Measured units.
     """
     lately = [unit for unit in units[-RECENT_UNITS:] if unit.times]
     whole = sum(sum(unit.times.values()) for unit in lately)
@@ -443,12 +444,12 @@ def explain_time(
     kind: UnitKind,
     known: PartOfTime | None = None,
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
-    """The part that makes it slower, or that takes most of the time; None: not known.
+    """The part that makes it slower, or that takes most of the time; None: unknown.
 
     Args:
-        metric: Of the step or the epoch.
-        units: Those that were measured, whose indices the judgement has.
-        kind: Of the units.
+        metric: Metric of the step or the epoch.
+        units: Measured units, to which the judgement's indices refer.
+        kind: Kind of the units.
         known: The part that is known to grow.
     """
     growth = judgement.growth
@@ -515,13 +516,13 @@ def _growth(seconds: Floats, first: int | None) -> float:
 def _is_beyond(
     units: Sequence[Unit], name: str, grown: Mapping[str, float], first: int | None = None
 ) -> bool:
-    """Whether it grew by more times than computing did: a busy machine slows down all.
+    """True if it grew by a larger factor than computing did: a busy machine slows down everything.
 
     Args:
-        units: Those that were measured.
+        units: Measured units.
         name: The part.
-        grown: By how much each part grew, seconds.
-        first: Of a jump: by so many times of what each took before it.
+        grown: Growth of each part, seconds.
+        first: First unit of a jump: factors are then relative to the time before it.
     """
     of = units if first is None else units[1:first]
     level, compute = (float(np.median(_seconds(of, each))) for each in (name, "compute"))

@@ -1,4 +1,4 @@
-"""What was done against growth in a run, and what it gave back of what had come: measured."""
+"""Actions against growth in a run, and the measured amount that each gave back."""
 
 import math
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.verdict_events import TriedAction, VerdictMetric, VerdictState
 
 _RECLAIMS: Final = ("collect", "reload", "restart")
-"""The mildest first."""
+"""Actions that give memory back, the mildest first."""
 
 _QUIET: Final[frozenset[VerdictState]] = frozenset({"measuring", "steady", "cleared"})
 
 _LEAST_BYTES: Final = 2.0**20
-"""Less is what any moment gives or takes."""
+"""Smaller amounts come and go at any moment."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class _Tried:
 
 
 class TriedActions:
-    """Of one run, by what grew then; owned by the judging thread.
+    """Actions tried in one run, by the metric and cause that grew; owned by the judging thread.
 
-    What the process holds is compared with the least that it held at an epoch's end since it began
+    Memory of the process is compared with the least that it held at an epoch's end since it began
     or last gave something back.
     """
 
@@ -50,8 +50,8 @@ class TriedActions:
         """Take the next event of the run.
 
         Args:
-            event: Of any kind.
-            verdicts: The newest of each metric; what does not grow needs no help.
+            event: Any event.
+            verdicts: The newest of each metric; a metric that does not grow needs no help.
         """
         match event:
             case ActionRecord() if event.ok and event.action in _RECLAIMS:
@@ -89,7 +89,7 @@ class TriedActions:
                 self._before_restart = (cause, before)
 
     def beside(self, verdict: Verdict) -> Verdict:
-        """A verdict on what grows with what was tried; what did not help is advised no more."""
+        """A verdict on growth with the tried actions; its advice leaves out those in vain."""
         if verdict.state in _QUIET:
             return verdict
         tried = self._against(verdict.metric, verdict.cause)

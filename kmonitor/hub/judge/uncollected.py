@@ -9,17 +9,19 @@ count separates them. *Collect* does, so that is the advice, and the alarm waits
 collection.
 
 Memory waits for the collector if it is made of Python objects: a block is at most 512 bytes, and
-what its object has from malloc (a dict's table, a C structure) is of that order. Closed figures
+the malloc memory of its object (a dict's table, a C structure) is of that order. Closed figures
 come with 0.8 KiB a block, and arrays or native memory that leak with 14 KiB and more (the scripts
-in `tests/leaks`). Or if it grows as what an earlier collection of this run gave back did.
+in `tests/leaks`). Or if it grows in the same way as memory that an earlier collection of this run
+gave back.
 
-A full collection also speaks against garbage: what it did not give back was in use. So the last
-one that had something to free decides, and memory that rises from collection to collection is
-judged like any other. Nor is it excused once blocks have grown by a quarter, since then the
-collector is switched off or objects were frozen, and where what may come until then does not fit.
+A full collection also speaks against garbage: the memory that it did not give back was in use. So
+the last one that had something to free decides, and memory that rises from collection to
+collection is judged like any other. Nor is a rise excused once blocks have grown by a quarter,
+since then the collector is switched off or objects were frozen, or if the garbage still to come
+does not fit.
 
-Held memory is what malloc handed out and Python's blocks, which are not malloc's. RAM of the
-process says little of a collection, as malloc keeps what it is given back. But it must grow with
+Held memory is the sum of malloc's memory in use and Python's blocks, which are not malloc's. RAM
+of the process says little about a collection, as malloc keeps freed memory. But it must grow with
 held memory: pages that a library maps by itself are no Python objects.
 
 Rejected: to wait for a collection whatever grows, as blocks rise beside many leaks of arrays. And
@@ -46,25 +48,26 @@ _OF_GARBAGE: Final = frozenset(
 """Counters that garbage adds to; any other is a leak beside it, or in its place."""
 
 _MIN_MEASURED: Final = 5
-"""Units with these counts, as of other counters; short epochs are not all counted."""
+"""Minimum number of units with these counts; short epochs are not all counted."""
 
 _MOST_A_BLOCK: Final = 2.0**11
-"""Bytes that come with a block of a Python object: its own 512 at most, and as much as a table or
-two from malloc. Leaks of arrays have tens of KiB."""
+"""Maximum bytes per block of a Python object: its own 512 at most, and as much as a table or two
+from malloc. Leaks of arrays have tens of KiB."""
 
 _TIMES_AS_FREED: Final = 2.0
-"""As garbage that was freed: blocks and bytes are counted at the ends of epochs only."""
+"""Factor of the bytes per block that were freed: blocks and bytes are counted at the ends of
+epochs only."""
 
 _SOME: Final = 6 * 2.0**20
-"""Bytes: less is no growth for `RAM_FLOOR`, and the collection of it says nothing."""
+"""Smallest growth, bytes: less is no growth for `RAM_FLOOR`, and its collection says nothing."""
 
 _GIVEN_BACK: Final = 0.8
 _SURVIVED: Final = 0.2
-"""Of what had come since the last collection: garbage, if most of it was given back; in use, if
-less than a fifth was. Between them it is both, and says nothing of what comes next."""
+"""Shares of the growth since the last collection: garbage, if most of it was given back; in use,
+if less than a fifth was. Between them it is both, and says nothing about later growth."""
 
 _UNTIL_COLLECTED: Final = 0.25
-"""Of the objects that the last full collection left (`gc` calls it long_lived_pending)."""
+"""Share of the objects that the last full collection left (`gc` calls it long_lived_pending)."""
 
 _FEWEST_LOWS: Final = 3
 
@@ -75,9 +78,9 @@ class _Heap:
 
     Attributes:
         ram: Memory of the process, bytes.
-        blocks: Of Python objects.
-        held: Bytes of what is in use, or garbage.
-        collected: Indices.
+        blocks: Python's blocks in use.
+        held: Memory that is in use, or garbage, bytes.
+        collected: Indices of the units with a full collection.
     """
 
     ram: Floats
@@ -93,7 +96,7 @@ class _Heap:
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """What a full collection gave back: the part of what had come, and the bytes of a block."""
+    """Result of a full collection: the freed share of the growth, and the bytes per block."""
 
     part: float
     a_block: float
@@ -102,12 +105,12 @@ class _Freed:
 def uncollected_growth(
     grew_with: Sequence[CounterGrowth], units: Sequence[Unit], room: float | None
 ) -> GrowthExplanation | None:
-    """The explanation, if memory rises by what may be garbage that was not yet collected.
+    """The explanation, if memory rises by possible garbage that was not yet collected.
 
     Args:
         grew_with: Counters that grew over the same units.
-        units: Those in which memory was measured, at least one.
-        room: What memory may still grow by, bytes; None: not known.
+        units: Units in which memory was measured, at least one.
+        room: Amount by which memory may still grow, bytes; None: unknown.
     """
     if any(one.kind not in _OF_GARBAGE for one in grew_with):
         return None
@@ -153,7 +156,7 @@ def _bytes_a_block(heap: _Heap) -> float:
 
 
 def _heap_of(units: Sequence[Unit]) -> _Heap | None:
-    """The counts of the units that have them; None where these are too few, or not the last."""
+    """The counts of the units that have them; None if there are too few."""
     rows = np.array(
         [
             (
@@ -174,7 +177,7 @@ def _heap_of(units: Sequence[Unit]) -> _Heap | None:
 
 
 def _freed(heap: _Heap) -> list[_Freed]:
-    """What each full collection gave back that came after some growth, the newest last."""
+    """Results of the full collections that came after some growth, the newest last."""
     found: list[_Freed] = []
     for before, at in pairwise([0, *heap.collected]):
         grown = float(heap.held[at - 1] - heap.held[before])
@@ -187,7 +190,7 @@ def _freed(heap: _Heap) -> list[_Freed]:
 
 
 def _is_kept(heap: _Heap) -> bool:
-    """Whether memory grows from collection to collection: a leak, with garbage or without."""
+    """True if memory grows from collection to collection: a leak, with garbage or without."""
     if len(heap.collected) < _FEWEST_LOWS:
         return False
     x = np.arange(heap.collected[0], heap.collected[-1] + 1)

@@ -19,7 +19,7 @@ from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _LATELY: Final = 5
 _SHARE_EXPLAINED: Final = 0.4
-"""Of the growth; less of it explains nothing."""
+"""Share of the growth from which an allocation explains it."""
 
 
 def _on_host(unit: Unit) -> float:
@@ -38,12 +38,12 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 
 
 def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
-    """Series that is judged, one value a unit; NaN where not measured, `[n]`.
+    """The judged series, one value per unit; NaN where not measured, `[n]`.
 
-    Of memory the smallest sample, or what it had at its end where hardly a sample falls into a
-    unit: one would be of its beginning, the next of its end; what came with a batch larger than
-    all before is left out. Of the graph its size at the end; of steps their time, in a loop of
-    models as if all were of one kind.
+    For memory the smallest sample of each unit, or its memory at the end where hardly a sample
+    falls into a unit: one sample would be of its beginning, the next of its end. Growth that came
+    with a batch larger than all before is left out. For the graph its size at the end; for steps
+    their time, in a loop of models as if all were of one kind.
     """
     match metric:
         case "ram" | "vram" if _are_short(metric, units):
@@ -67,9 +67,9 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
-    """Values of as many parts with the same number of steps or calls each.
+    """Values for as many parts with the same number of steps or calls each.
 
-    The parts that were measured took the same time: of steps that slow down each has fewer.
+    The measured parts took the same time: if steps slow down, each has fewer.
     """
     is_finite = np.isfinite(values)
     steps = _array(float(part.number) for part in parts)
@@ -82,8 +82,8 @@ def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
 def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
     """Memory as if units with the largest batch so far, and the next, had grown as the others do.
 
-    A unit's smallest sample may be of its beginning. Where batches grow again and again the trend
-    would be gone with them: then all of it is judged.
+    A unit's smallest sample may be of its beginning. If batches grow again and again the trend
+    would be gone with them: then everything is judged.
     """
     batches = _array(unit.kind[1] or 0.0 for unit in units)
     is_larger = (batches[1:] > np.maximum.accumulate(batches)[:-1]) & (batches[:-1] > 0.0)
@@ -105,18 +105,18 @@ def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:
 _FEW_SAMPLES: Final = 3
 
 _MOST_LARGER: Final = 0.2
-"""Part of the units, beyond which larger batches are no exception."""
+"""Share of the units beyond which larger batches are no exception."""
 
 
 def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
-    """Series that meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
+    """Series that meets a limit first, one value per unit: of memory the largest sample, `[n]`."""
     if metric in {"ram", "vram"}:
         return _array(unit.high.get(metric, np.nan) for unit in units)
     return values_of(metric, units, kind)
 
 
 def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
-    """Counters beside a metric; of functions those that were traced lately."""
+    """Counters beside a metric; for functions those that were traced lately."""
     found = [
         Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
         Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
@@ -140,7 +140,7 @@ _KeptKey = tuple[str, str, str]
 
 
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
-    """What was kept at the last count, each place through all units."""
+    """Counters of the objects kept at the last count, each place through all units."""
     newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
     if not newest:
         return []
@@ -178,15 +178,15 @@ def _traces_of_models(unit: Unit) -> float:
 
 _NEARLY_ALL: Final = 0.8
 _MEASURED: Final = 0.5
-"""What the parts add up to must be that much of the growth that is judged, and at most as much
-more: else something else grew, or what was given back hides it."""
+"""Sum of the parts as a share of the judged growth, at least; its inverse is the maximum: else
+something else grew, or freed memory hides it."""
 
 
 def growing_part(units: Sequence[Unit], growth: Growth) -> tuple[str, float] | None:
-    """The part of the units in which at least four fifths of the growth come, and how much of it.
+    """The part of the units with at least four fifths of the growth, and its share.
 
     Args:
-        units: Those that were measured, which the judgement's indices count.
+        units: Measured units, to which the judgement's indices refer.
         growth: The judgement of the process's memory.
     """
     if growth.slope is None or growth.last >= len(units):
@@ -206,15 +206,15 @@ _PARTS: Final = ("steps", "validation", "between_epochs", "between_fits")
 
 
 def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
-    """The same of some units only."""
+    """The same counters for some units only."""
     return [replace(one, values=one.values[: len(mask)][mask]) for one in counters]
 
 
 def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:
-    """What *Diagnose* saw Python allocate in an epoch, if it explains growth a unit.
+    """Python's allocations in an epoch, as *Diagnose* saw them, if they explain growth per unit.
 
     Args:
-        allocated: Bytes, and the line that allocated most; None: nobody looked.
+        allocated: Bytes, and the line that allocated most; None: no diagnosis.
     """
     if allocated is None or growth.slope is None:
         return []

@@ -58,7 +58,7 @@ JUDGED_EVENT_KINDS: Final = (
     "sources",
     "verdict",
 )
-"""Types of events that are read, `verdict` among them."""
+"""Types of events that the judge reads, `verdict` among them."""
 
 SAMPLED: Final = (
     "step",
@@ -80,7 +80,7 @@ SAMPLED: Final = (
     "cpu_clock_hz",
     *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
-"""Fields of samples that are read."""
+"""Fields of samples that the judge reads."""
 
 LEVELS: Final[dict[str, str]] = {
     "ram": "ram_bytes",
@@ -92,16 +92,16 @@ LEVELS: Final[dict[str, str]] = {
     "clock": "cpu_clock_hz",
     **{metric: column for metric, (column, _) in COUNTED_METRICS.items()},
 }
-"""Levels that are judged, to the fields of samples that have them."""
+"""Levels that are judged, to their fields of samples."""
 
 KEPT_UNITS: Final = 2 * MAX_UNITS
-"""Older ones change no judgement."""
+"""Units kept; older ones change no judgement."""
 
 _HEAP_COUNTS: Final = (
     *("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"),
     *("malloc_largest_free_bytes", "malloc_arenas"),
 )
-"""Fields of an epoch's end that its unit has too."""
+"""Fields that an epoch's end and its unit have in common."""
 
 _MOST_FUNCTIONS: Final = 16
 _TABLES: Final = 6
@@ -110,15 +110,15 @@ _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
 
 @dataclass(slots=True)
 class FitPlan:
-    """What is known of a fit that runs.
+    """Plan of a fit and its progress.
 
     Attributes:
-        epochs: Planned; 0: not known.
-        steps: Of an epoch; None: not known.
-        epochs_ended: So far.
-        steps_ended: Of them.
-        cache_steps: After which a cache of its data is full; None without one.
-        cache_bytes: What that holds then; None: not known.
+        epochs: Planned epochs; 0: unknown.
+        steps: Steps of an epoch; None: unknown.
+        epochs_ended: Epochs that have ended so far.
+        steps_ended: Steps of those epochs.
+        cache_steps: Steps after which a cache of its data is full; None without one.
+        cache_bytes: Size of the full cache; None: unknown.
     """
 
     epochs: int = 0
@@ -130,7 +130,7 @@ class FitPlan:
 
     @property
     def fills_cache(self) -> bool:
-        """Whether a cache of the data is not full yet, as of the last epoch's end."""
+        """True if a cache of the data was not full yet at the last epoch's end."""
         return self.cache_steps is not None and self.steps_ended < self.cache_steps
 
 
@@ -139,39 +139,40 @@ class Unit:
     """One epoch or fit; NaN where not measured.
 
     Attributes:
-        number: Epochs or fits of the run that had ended with it.
-        start_s: Run time, seconds.
-        ended_s: Likewise.
+        number: Ordinal among the run's epochs or fits, in the order of their ends.
+        start_s: Run time of its start, seconds.
+        ended_s: Run time of its end, seconds.
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
-        high: Largest.
-        at_end: `ram` and `vram` as read at the end of an epoch of it, the smallest, bytes; and
+        high: Largest sample of the same, bytes.
+        at_end: `ram` and `vram` at the ends of its epochs, the smallest reading, bytes; and
             `ram_of_one_arena`, the first without what malloc keeps in any arena but the fullest.
-        n_samples: Samples that fell into it.
-        children_bytes: What child processes add to the memory of the process.
-        code_regions: Of compiled code, as last read.
-        registered: Functions with the runtime, of a part of an epoch.
-        python_blocks: That Python's allocator had handed out, at the end of its last epoch.
-        full_collections: Of garbage that the process had made, likewise.
-        malloc_bytes: What malloc had handed out, likewise.
-        malloc_free_bytes: What it was given back and kept, likewise.
-        malloc_largest_free_bytes: Of that, the most in one arena, likewise.
-        malloc_arenas: That it has, likewise.
-        operations: In live traces, at its end.
-        traces: Live ones, likewise.
-        retained: Of them, those kept for dead models only.
-        functions: Traces by function, of the largest.
-        changed: What the last two traces of a function differ in, by its name.
-        parts: By how much memory of the process grew in each part of it: "steps", "validation",
-            "between_epochs", "between_fits", bytes; what was not measured is absent.
-        kept: What the script keeps, as counted last in it.
+        n_samples: Samples within it.
+        children_bytes: Memory that child processes add to that of the process.
+        code_regions: Regions of compiled code, as last read.
+        registered: Functions registered with the runtime, in a part of an epoch.
+        python_blocks: Blocks in use in Python's allocator, at the end of its last epoch.
+        full_collections: Full garbage collections of the process, at the end of its last epoch.
+        malloc_bytes: Memory in use in malloc, at the end of its last epoch.
+        malloc_free_bytes: Freed memory that malloc keeps, at the end of its last epoch.
+        malloc_largest_free_bytes: Largest part of that in one arena.
+        malloc_arenas: Arenas of malloc, at the end of its last epoch.
+        operations: Operations in live traces, at its end.
+        traces: Live traces, at its end.
+        retained: Live traces that are kept for dead models only, at its end.
+        functions: Traces by function, for the largest functions.
+        changed: Difference between the last two traces of a function, by its name.
+        parts: Growth of the process's memory in each part of it: "steps", "validation",
+            "between_epochs", "between_fits", bytes; unmeasured parts are absent.
+        kept: Objects kept by the script, as last counted in it.
         step_s: Median step time, seconds.
-        wall_s: Of its epochs together, from the ends before to their ends, without validations and
-            checkpoints, which come now and then, seconds.
-        times: Of them, by part as of `EpochParts`.
-        callback_times: In callbacks, by part ("callbacks" or "checkpoints") and class.
-        steps: Made in it.
-        kind: What makes step times of fits comparable: the model's parameters and batch size.
+        wall_s: Duration of its epochs together, each from the end of the one before to its own
+            end, without validations and checkpoints, which come now and then, seconds.
+        times: Time of its epochs by part, as in `EpochParts`, seconds.
+        callback_times: Time in callbacks, by part ("callbacks" or "checkpoints") and class,
+            seconds.
+        steps: Steps made in it.
+        kind: The model's parameters and batch size; step times of fits are compared within a kind.
     """
 
     number: int
@@ -207,21 +208,21 @@ class Unit:
     kind: tuple[int, int | None] = (0, None)
 
     def measured(self, name: str, low: float, high: float) -> None:
-        """Samples fell into it, the smallest and largest of which are these, bytes."""
+        """Add samples of a level, of which these are the smallest and largest, bytes."""
         self.low[name] = min(low, self.low.get(name, low))
         self.high[name] = max(high, self.high.get(name, high))
 
     def measured_at_end(self, name: str, value: float) -> None:
-        """An epoch of it ended with that: one shorter than the time between samples has it too."""
+        """Add a reading at an epoch's end; a unit shorter than the sample interval has it too."""
         self.measured(name, value, value)
         self.at_end[name] = min(value, self.at_end.get(name, value))
 
     def epoch_ended(self, event: EpochEnded, children_bytes: float) -> None:
-        """An epoch of it ended.
+        """Add the counts at the end of one of its epochs.
 
         Args:
-            event: Has what was counted then.
-            children_bytes: What child processes add to it, as last read; NaN if never.
+            event: The end of the epoch.
+            children_bytes: Memory that child processes add, as last read; NaN if never.
         """
         self.children_bytes = children_bytes
         if event.ram_process_bytes is not None:
@@ -240,7 +241,7 @@ class Unit:
                 setattr(self, name, value)
 
     def took(self, event: EpochEnded) -> None:
-        """An epoch of it ended: where its time went."""
+        """Add the times of one of its epochs."""
         self.steps += event.steps
         if event.parts is None:
             return
@@ -256,11 +257,11 @@ class Unit:
             self.callback_times[named] = self.callback_times.get(named, 0.0) + each.seconds
 
     def grew(self, part: str, n_bytes: float) -> None:
-        """Memory of the process grew in a part of it, or fell."""
+        """Add growth of the process's memory in one part; negative if it fell."""
         self.parts[part] = self.parts.get(part, 0.0) + n_bytes
 
     def graph(self, event: GraphSize) -> None:
-        """The graph was counted, at its end unless another count follows."""
+        """Take a count of the graph; the last one is that of its end."""
         self.operations = float(event.operations)
         self.traces = float(event.traces)
         self.retained = math.nan if event.retained is None else float(event.retained)
@@ -272,7 +273,7 @@ class Unit:
 
 
 class _HeldMemory:
-    """Memory of the process at the ends of epochs: which part of a unit it grows in."""
+    """Memory of the process at the ends of epochs: growth by part of a unit."""
 
     def __init__(self) -> None:
         self._fit = 0
@@ -280,7 +281,6 @@ class _HeldMemory:
         self._ended: float | None = None
 
     def begin(self, event: EpochStarted, units: Iterable[Unit]) -> None:
-        """An epoch began."""
         self._began = event.ram_process_bytes
         before = self._ended
         is_same_fit = event.fit == self._fit
@@ -305,19 +305,18 @@ class RunUnits:
     """The units of one run since its last start or reload; owned by the judging thread.
 
     Attributes:
-        completed: Complete units, the newest last, by what a unit is.
-        fresh: How many of them were completed since `pop_n_fresh`.
-        fits_ended: Of the whole run.
-        limits: In force.
-        ram_of: What can be had of RAM, bytes: what the run holds and what is left.
-        ram_bound: Whose bound is the nearest.
-        vram_of: What VRAM is a part of, bytes; None if nobody says.
-        counts_of: How much there can be of what is counted, by metric.
-        named: The first and the newest names of what is counted, by metric, up to six of each.
-        allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
-            that allocated most; None: nobody looked, in this process.
-        plan: Of the fit that runs, or ran last.
-        epoch_samples: What memory did in the first epoch since the last start or reload.
+        completed: Complete units, the newest last, by kind of unit.
+        fits_ended: Number of fits of the whole run that ended.
+        limits: Limits in force.
+        ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
+        ram_bound: Owner of the nearest bound.
+        vram_of: Total that VRAM is a part of, bytes; None if unknown.
+        counts_of: Possible amount of each resource that is counted, by metric.
+        named: The last six lists of names of these resources, by metric.
+        allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
+            the line that allocated most; None: no diagnosis in this process.
+        plan: Plan of the running fit, or of the last one.
+        epoch_samples: Memory during the first epoch since the last start or reload.
     """
 
     def __init__(self) -> None:
@@ -346,16 +345,16 @@ class RunUnits:
         self._kind: tuple[int, int | None] = (0, None)
 
     def pop_n_fresh(self, kind: UnitKind) -> int:
-        """How many units were completed since this was asked last."""
+        """Number of units completed since the last call."""
         fresh, self._fresh[kind] = self._fresh[kind], 0
         return min(fresh, len(self.completed[kind]))
 
     def add(self, t_s: float, event: Event) -> None:
-        """One event of the run, in order.
+        """Add one event of the run, in order.
 
         Args:
             t_s: Its run time, seconds.
-            event: Of a kind in `JUDGED_EVENT_KINDS`; others change nothing.
+            event: An event of `JUDGED_EVENT_KINDS`; others change nothing.
         """
         match event:
             case Sample():
@@ -385,11 +384,11 @@ class RunUnits:
                 self._note(t_s, event)
 
     def add_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Samples that follow each other with no other event between them.
+        """Add samples that follow each other with no other event between them.
 
         Args:
             t_s: Their run times, seconds, `[n]`.
-            columns: Of `SAMPLED` what was read, `[n]` each, NaN where not.
+            columns: Fields of `SAMPLED` that were read, `[n]` each, NaN where not.
         """
         for level, name in self._levels.items():
             values = _finite_values(columns.get(name))
@@ -488,7 +487,7 @@ class RunUnits:
         self._open[UnitKind.EPOCH] = Unit(self._epochs_ended + 1, t_s)
 
     def _complete_epoch(self) -> None:
-        """The epoch that ended last has all that belongs to it."""
+        """Complete the epoch that ended last: all its events have come."""
         if self._ended is not None:
             self._add(UnitKind.EPOCH, self._ended[2])
             self._ended = None
@@ -521,7 +520,7 @@ class RunUnits:
 
 
 def columns_of(sample: Sample) -> dict[str, Floats]:
-    """Of `SAMPLED` what a sample has read, `[1]` each."""
+    """Fields of `SAMPLED` that a sample has, `[1]` each."""
     fields = ((name, getattr(sample, name)) for name in SAMPLED)
     return {name: np.array([float(value)]) for name, value in fields if value is not None}
 
@@ -529,7 +528,7 @@ def columns_of(sample: Sample) -> dict[str, Floats]:
 def _nearest_bound(
     newest: Mapping[str, list[float]],
 ) -> Literal["host", "cgroup", "address_space"]:
-    """Whose bound leaves least, of a sample."""
+    """Owner of the bound that leaves least, from a sample."""
     left = newest["ram_left_bytes"]
     if left and left == newest["cgroup_left_bytes"]:
         return "cgroup"

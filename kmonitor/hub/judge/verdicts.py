@@ -1,16 +1,16 @@
-"""Judgements as verdicts, and what of them is worth storing.
+"""Judgements as verdicts, and the choice of verdicts to store.
 
 A verdict may wake its owner and restart a training, so a false alarm costs more than a late one,
-and the word must not say more than its number. What is counted is said at once: traces that dead
-models left are a fact after two units. What is only measured needs enough units to separate a
-trend from a sawtooth, a warm-up or a cache that fills (`growth`); until then the rate is shown
-with its interval and called rising.
+and the word must not say more than its number. Counts are reported at once: traces that dead
+models left are a fact after two units. Measurements need enough units to separate a trend from a
+sawtooth, a warm-up or a cache that fills (`growth`); until then the rate is shown with its
+interval and called rising.
 
-A state that was called is taken back only on evidence against it, never for want of evidence: a
+A state that was called is taken back only on evidence against it, never for lack of evidence: a
 judgement that flaps is not read again. A judgement also outlives a reload, a restart and the hub,
-which reads its last verdict back (`remembered`), since what did not help once should not be tried
-again. Verdicts are stored when their state turns or their numbers change visibly: a row for each
-unit would hide the ones that matter.
+which reads its last verdict back (`remembered`), since an action that did not help once should not
+be tried again. Verdicts are stored when their state turns or their numbers change visibly: a row
+for each unit would hide the ones that matter.
 """
 
 from collections.abc import Sequence
@@ -58,11 +58,11 @@ from kmonitor_agent.wire.messages.verdict_events import (
 )
 
 _OLDER: Final = 2**31
-"""Index of the last unit of a judgement that another hub has made: before all that it reads."""
+"""Index of the last unit of another hub's judgement: before all that this hub reads."""
 
 
 def remembered(event: Verdict) -> Judgement:
-    """The judgement of a hub before this one, as far as its verdict says."""
+    """The judgement of an earlier hub, as far as its verdict contains it."""
     growth = None
     if event.slope is not None:
         ends = (event.slope_low, event.slope_high)
@@ -84,19 +84,19 @@ _STATES: Final[dict[GrowthState, VerdictState]] = {
 
 
 def state_of(seed: VerdictState) -> GrowthState:
-    """A stored state as the judgement knows it."""
+    """The state of a judgement for a stored state."""
     return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementDetails:
-    """A judgement and what it was made of.
+    """A judgement and its basis.
 
     Attributes:
-        metric: Of which metric.
-        unit_kind: What a unit is.
+        metric: The judged metric.
+        unit_kind: Kind of the units.
         judgement: The judgement.
-        units: Those that were measured, the judgement's indices count them.
+        units: Measured units, to which the judgement's indices refer.
         unit: Number of the run's newest unit.
     """
 
@@ -116,7 +116,7 @@ def verdict_event(
     """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
 
     Args:
-        found: What grows, if it was looked for.
+        found: Explanation of the growth, if it was searched.
         forecast: When a limit is met.
     """
     units = details.units
@@ -202,7 +202,7 @@ def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
 
 
 _ANOTHER: Final = 0.25
-"""Verdicts whose numbers differ by such a part are stored again."""
+"""Relative difference of numbers from which a verdict is stored again."""
 
 _NOT_BEFORE_UNITS: Final = 5
 
@@ -210,7 +210,7 @@ _EXPLAINED_STATES: Final = ALARMED_STATES | {"rising", "slowing"}
 
 
 def differs(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict is worth storing after the one that was stored last."""
+    """True if a verdict is worth storing after the last stored one."""
     if before is None:
         return after.state != "measuring"
     if after.state != before.state:
@@ -233,9 +233,9 @@ def _says(verdict: Verdict) -> tuple[object, ...]:
 
 
 def turns(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict reads differently from the one that was stored last.
+    """True if a verdict reads differently from the last stored one.
 
-    That a graph grows is known and no suspicion: both states of its alarm read the same.
+    Growth of a graph is a fact and no suspicion: both states of its alarm read the same.
     """
     if before is None:
         return True

@@ -1,4 +1,4 @@
-"""Exporters of the hub's metrics, opened only where they were asked for by name."""
+"""Exporters of the hub's metrics, opened only if requested by name."""
 
 import re
 from ipaddress import ip_address
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kmonitor.hub.metrics.prometheus import PrometheusPage
 
 PUBLISH_EVERY_S: Final = 1.0
-"""How often the hub's loop publishes a snapshot."""
+"""Interval at which the hub's loop publishes a snapshot, seconds."""
 
 _METRICS_PATH: Final = "/v1/metrics"
 _CONTROL: Final = re.compile(r"[\s\x00-\x1f\x7f]")
@@ -30,7 +30,7 @@ class MetricsExporters:
     """Owned by the hub's main thread; each exporter has threads of its own, which only read."""
 
     def __init__(self, faults: HubFaults) -> None:
-        """Open none yet. Args: `faults`: where faults are counted."""
+        """Open none yet. Args: `faults`: counts faults."""
         self._faults = faults
         self._metrics_store = RunMetricsStore()
         self._snapshot_holder = SnapshotHolder()
@@ -40,19 +40,19 @@ class MetricsExporters:
 
     @property
     def page_url(self) -> str:
-        """Where Prometheus finds the metrics; empty: nowhere."""
+        """Address of the page for Prometheus; empty: there is none."""
         return "" if self._page is None else self._page.url
 
     @property
     def endpoint(self) -> str:
-        """The collector that they are sent to; empty: none."""
+        """Address of the collector; empty: none."""
         return self._endpoint
 
     def serve(self, bind: str) -> None:
         """Serve a page for Prometheus at `ADDRESS:PORT`.
 
         Raises:
-            ExporterRefused: That is no address, the library is not installed, or it cannot listen.
+            ExporterRefused: It is no address, the library is not installed, or it cannot listen.
         """
         address = page_address(bind)
         try:
@@ -76,7 +76,7 @@ class MetricsExporters:
         """Send metrics to the OpenTelemetry collector at `url`.
 
         Raises:
-            ExporterRefused: That is no such address, or the SDK is not installed.
+            ExporterRefused: It is no such address, or the SDK is not installed.
         """
         endpoint = metrics_endpoint(url)
         try:
@@ -88,16 +88,16 @@ class MetricsExporters:
         LOG.info("figures are sent to %s", endpoint)
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
-        """The hub took an event of a run."""
+        """Take an event of a run."""
         with self._faults.guarded("figures"):
             self._metrics_store.on_event(record, event)
 
     def publish(self, hub: HubSnapshot, registry: RunRegistry, now_s: float) -> None:
-        """Make a snapshot of what is known now. Args: `now_s`: monotonic time."""
+        """Publish a snapshot of the present state. Args: `now_s`: monotonic time."""
         self._snapshot_holder.lay(self._metrics_store.snapshot(hub, registry.all(), now_s))
 
     def trouble(self) -> str:
-        """What is wrong with an exporter, without a full stop; empty: nothing."""
+        """Trouble of an exporter, without a full stop; empty: none."""
         return "" if self._sender is None else self._sender.trouble
 
     def close(self) -> None:
@@ -108,10 +108,10 @@ class MetricsExporters:
 
 
 def metrics_endpoint(url: str) -> str:
-    """The address that metrics are sent to, at a collector given by its base or in full.
+    """The address for metrics at a collector, given by its base address or in full.
 
     Raises:
-        ExporterRefused: It is none.
+        ExporterRefused: It is no such address.
     """
     remedy = "Use the collector's address, such as http://127.0.0.1:4318."
     try:
@@ -135,12 +135,12 @@ def metrics_endpoint(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether only this host reaches a page, by its address in numbers."""
+    """True if only this host reaches a page, by its numeric address."""
     return ip_address(urlsplit(url).hostname or "").is_loopback
 
 
 def page_address(bind: str) -> BindAddress:
-    """Where `--prometheus ADDRESS:PORT` is to listen. Raises: `ExporterRefused`: that is none."""
+    """Address from `--prometheus ADDRESS:PORT`. Raises: `ExporterRefused`: it is no address."""
     try:
         return parse_bind(bind)
     except NetworkRefused as exc:

@@ -1,22 +1,22 @@
-"""Table of the metrics that the hub exports: name, unit, what it is and where it comes from."""
+"""Table of the metrics that the hub exports: name, unit, description and source."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
 RUN: Final = ("run", "name")
-"""Labels of everything that belongs to one run: its id, and its name to read."""
+"""Labels of every metric of one run: its id, and its readable name."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """One metric, which has a value for each set of its labels.
+    """One metric, with a value for each set of its labels.
 
     Attributes:
-        name: As Prometheus has it, its unit last; a counter's without "_total".
-        unit: As UCUM writes it ("By", "s", "Cel", "W", "1"); empty for a number of things.
-        about: What it is, for who looks at it.
-        source: Where in kmonitor it comes from.
-        labels: Their names.
+        name: Name as in Prometheus, with its unit last; a counter's without "_total".
+        unit: Unit as in UCUM ("By", "s", "Cel", "W", "1"); empty for a number of things.
+        about: Description for readers of the metric.
+        source: Source within kmonitor.
+        labels: Names of its labels.
         kind: A gauge may fall, a counter grows from the hub's start on.
     """
 
@@ -226,7 +226,7 @@ OF_SAMPLE: Final = {
         "cpu_clock_hertz", "Hz", "Clock frequency of the CPU that the process last ran on"
     ),
 }
-"""By the field of `Sample`."""
+"""Metrics by the field of `Sample`."""
 
 
 def _of_hub(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
@@ -269,4 +269,4 @@ METRICS: Final[tuple[MetricDefinition, ...]] = (
     *(value for value in tuple(globals().values()) if isinstance(value, MetricDefinition)),
     *OF_SAMPLE.values(),
 )
-"""All of them."""
+"""All metrics."""

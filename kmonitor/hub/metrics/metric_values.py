@@ -1,6 +1,6 @@
 """Values of the metrics from a snapshot, and the newest snapshot for all exporters.
 
-What is not known has no value.
+An unknown quantity has no value.
 """
 
 import time
@@ -21,17 +21,18 @@ from kmonitor.hub.metrics.snapshot import (
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 
 STALE_S: Final = 60.0
-"""An older snapshot says nothing of runs: the hub's loop hangs, and they may have changed."""
+"""Age from which a snapshot is not used for runs, seconds: the hub's loop hangs, and they may have
+changed."""
 
 _LONGEST_SOURCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value.
+    """One value of a metric.
 
     Attributes:
-        metric_definition: Of which metric.
+        metric_definition: The metric.
         labels: Values of its labels, in their order.
         value: In its unit.
     """
@@ -45,23 +46,22 @@ class SnapshotHolder:
     """One snapshot, replaced as a whole by the hub's loop; read by any thread."""
 
     def __init__(self) -> None:
-        """There is none yet."""
         self._newest: Snapshot | None = None
         self._exports: Mapping[str, int] = {}
 
     def lay(self, snapshot: Snapshot) -> None:
-        """Replace it."""
+        """Replace the snapshot."""
         self._newest = snapshot
 
     def lay_exports(self, counts: Mapping[str, int]) -> None:
-        """Replace how often metrics were sent, by result; exported beside each snapshot.
+        """Replace the counts of exports, by result; exported beside each snapshot.
 
-        By every exporter: a collector that gets nothing cannot know it otherwise.
+        Every exporter sends them: a collector that gets nothing cannot know it otherwise.
         """
         self._exports = dict(counts)
 
     def points(self) -> list[Point]:
-        """The values of the newest one; none before the first."""
+        """The values of the newest snapshot; none before the first."""
         newest = self._newest
         if newest is None:
             return []
@@ -167,7 +167,7 @@ def _reclaims(totals: ReclaimTotals, labels: tuple[str, str]) -> Iterator[Point]
 
 
 def points_by_metric(found: Iterable[Point]) -> dict[MetricDefinition, list[Point]]:
-    """Values by their metric, in the table's order as far as they came in it."""
+    """Values by their metric, in the order of the table."""
     families: dict[MetricDefinition, list[Point]] = {}
     for point in found:
         families.setdefault(point.metric_definition, []).append(point)
@@ -175,4 +175,4 @@ def points_by_metric(found: Iterable[Point]) -> dict[MetricDefinition, list[Poin
 
 
 class ExporterRefused(UserError):
-    """An exporter that was asked for cannot be opened; says why and what to do."""
+    """A requested exporter cannot be opened; says why and what to do."""

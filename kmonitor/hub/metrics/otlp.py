@@ -31,7 +31,7 @@ from kmonitor_agent.wire.release import VERSION
 SEND_EVERY_S: Final = 15.0
 
 _PATIENCE_S: Final = 5.0
-"""An attempt may take so long, the SDK's own ones after it included, seconds."""
+"""Maximum duration of an attempt, with the SDK's own retries, seconds."""
 
 _JOIN_S: Final = 1.0
 _LONGEST_TEXT: Final = 300
@@ -48,7 +48,7 @@ class OtlpSender:
     """Owns the thread `kmonitor-hub-otlp`, which alone waits for the collector.
 
     Attributes:
-        trouble: Why the collector has none of the newest metrics; empty: it has. Any thread.
+        trouble: Why the collector lacks the newest metrics; empty: it has them. Any thread.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class OtlpSender:
         Args:
             endpoint: The collector's address for metrics, with its path.
             hub: The hub's id.
-            every_s: Time between two sendings, seconds.
+            every_s: Time between two exports, seconds.
         """
         self.trouble = ""
         self._endpoint = endpoint
@@ -96,7 +96,7 @@ class OtlpSender:
         self._thread.start()
 
     def close(self) -> None:
-        """Send no more; what is being sent to a collector that hangs is left to itself."""
+        """Send no more; an export to a collector that hangs is abandoned."""
         self._is_over.set()
         self._exporter.shutdown()
         self._thread.join(_JOIN_S)
@@ -163,7 +163,7 @@ class OtlpSender:
 
 
 class _SdkLog(logging.Handler):
-    """Hears why the SDK could not send, in the place of standard error."""
+    """Takes the SDK's error messages, in place of standard error."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -178,18 +178,18 @@ class _SdkLog(logging.Handler):
         self._last_message = self._last_message or " ".join(record.getMessage().split())
 
     def pop_message(self) -> str:
-        """What it said of this attempt, which is then forgotten."""
+        """Its messages about this attempt, which are then forgotten."""
         message, self._last_message = self._last_message, ""
         return _plain(message) if message else "it refused them"
 
     def detach(self) -> None:
-        """Let the SDK talk as it did before."""
+        """Let the SDK log as before."""
         _SDK_LOG.removeHandler(self)
         _SDK_LOG.propagate = self._did_propagate
 
 
 def _plain(message: str) -> str:
-    """The cause alone, taken out of what the libraries below made of it."""
+    """The cause alone, from a message in which the libraries wrapped it."""
     for cause in _CAUSES:
         if found := cause.search(message):
             return found[1]

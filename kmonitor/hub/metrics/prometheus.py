@@ -28,7 +28,7 @@ _MOST_AT_ONCE: Final = 4
 _OPEN_METRICS: Final = "application/openmetrics-text; version=1.0.0"
 _WRITE_EVERY_S: Final = 1.0
 _PATIENCE_S: Final = 5.0
-"""A reader that says or takes nothing for so long is left, seconds."""
+"""Time after which a reader that neither sends nor takes anything is dropped, seconds."""
 
 _POLL_S: Final = 0.1
 _JOIN_S: Final = 5.0
@@ -47,17 +47,17 @@ _UNITS: Final = {
 class PrometheusPage:
     """Serves `/metrics`; owns the thread `kmonitor-hub-prometheus` and at most four for readers.
 
-    Nobody has to identify himself: whoever reaches the port may read.
+    There is no authentication: whoever reaches the port may read.
 
     Attributes:
-        url: Where the page is.
+        url: Address of the page.
     """
 
     def __init__(self, bind: BindAddress, holder: SnapshotHolder) -> None:
         """Listen, and serve from now on.
 
         Args:
-            bind: Where; port 0: any that is free.
+            bind: Address; port 0: any free port.
 
         Raises:
             ExporterRefused: It cannot listen there.
@@ -80,7 +80,7 @@ class PrometheusPage:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening; readers that are still there are left to themselves."""
+        """Stop listening; open connections are abandoned."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(_JOIN_S)
@@ -102,11 +102,11 @@ class _Server(ThreadingHTTPServer):
     def page(self, accept: str) -> tuple[bytes, str]:
         """The page and its content type; empty before the first snapshot.
 
-        Written at most once in a second and form, whoever asks how often: writing competes with
-        the hub's loop for the interpreter.
+        Written at most once per second and form, however many requests there are: writing competes
+        with the hub's loop for the interpreter.
 
         Args:
-            accept: Which forms the reader takes.
+            accept: Forms that the reader accepts.
         """
         # Of the forms that a reader may name only two: each is written by itself.
         encode, kind = choose_encoder(_OPEN_METRICS if _is_open(accept) else "")
@@ -145,7 +145,7 @@ class _Server(ThreadingHTTPServer):
 
     @override
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader that went away is no fault, and the hub's terminal is not for it."""
+        """A reader that went away is no fault, and is not shown on the hub's terminal."""
 
 
 class _Reader(BaseHTTPRequestHandler):
@@ -155,7 +155,6 @@ class _Reader(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        """Answer with the page."""
         path = self.path.partition("?")[0]
         if self.server.is_local and not _is_of_this_host(self.headers.get("Host", "")):
             # A web page elsewhere may have its name lead here, and read what the browser may.
@@ -169,7 +168,7 @@ class _Reader(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, format: str, *args: Any) -> None:
-        """Every scrape in the log would push out what matters."""
+        """Log nothing: every scrape in the log would push out other records."""
 
     def _send_metrics(self) -> None:
         text, kind = self.server.page(self.headers.get("Accept", ""))
@@ -187,13 +186,12 @@ class _Reader(BaseHTTPRequestHandler):
 
 
 class _Families:
-    """What the library's encoders take for a registry."""
+    """Registry for the library's encoders."""
 
     def __init__(self, found: Iterable[Point]) -> None:
         self._found = found
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
-        """Metrics with their values."""
         for definition, some in points_by_metric(self._found).items():
             kind = CounterMetricFamily if definition.kind == "counter" else GaugeMetricFamily
             unit = _UNITS.get(definition.unit, "")

@@ -1,4 +1,4 @@
-"""State of the hub and its runs at one moment, for exporters, and what is kept of runs for it.
+"""State of the hub and its runs at one moment, for exporters, and the store of runs' data for it.
 
 A `Snapshot` is frozen and bounded: any thread may read it.
 """
@@ -13,10 +13,11 @@ from kmonitor_agent.wire.messages.events import ActionRecord, AnyEvent, EpochEnd
 from kmonitor_agent.wire.messages.unions import RunState
 
 MOST_RUNS: Final = 200
-"""Living runs that are exported, those that started last; how many are left out is, too."""
+"""Maximum number of living runs exported, those that started last; the number of others is
+exported too."""
 
 MOST_LOGS: Final = 20
-"""Logs of Keras that are exported of each run, likewise."""
+"""Maximum number of Keras logs exported per run."""
 
 RECLAIMS: Final = ("collect", "reload", "restart")
 """Actions that give memory back."""
@@ -24,12 +25,12 @@ RECLAIMS: Final = ("collect", "reload", "restart")
 
 @dataclass(frozen=True, slots=True)
 class ReclaimTotals:
-    """What reclaims did since the hub started.
+    """Totals of reclaims since the hub started.
 
     Attributes:
-        times: How often, by action and "done" or "failed".
-        freed_bytes: Resident set before less after, where that is more than nothing.
-        seconds: That the training waited.
+        times: Number of reclaims, by action and "done" or "failed".
+        freed_bytes: Resident set before minus after, where that is positive.
+        seconds: Time that the training waited.
     """
 
     times: Mapping[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
@@ -39,18 +40,19 @@ class ReclaimTotals:
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """One living run; None and missing keys: not known.
+    """One living run; None and missing keys: unknown.
 
     Attributes:
         run, name, host, backend, model, job, study, state: As in `RunSummary`.
-        last_wall_s: When the hub took its newest event.
+        last_wall_s: Time at which the hub took its newest event, UTC epoch seconds.
         metrics: Last readings by field of `Sample`.
-        vram_source: Where the reading of `vram_bytes` comes from.
+        vram_source: Source of the reading of `vram_bytes`.
         epoch, epochs, epochs_done, learning_rate, faults, gaps: As in `RunSummary`.
         verdicts: Metric to "growing" or "suspected".
-        sample: The newest; None where none came, or the run is silent: what was is not now.
-        logs: Of the last epoch that ended.
-        reclaims: Its own.
+        sample: The newest sample; None if there is none, or the run is silent and the sample out
+            of date.
+        logs: Logs of the last epoch that ended.
+        reclaims: Reclaims of this run.
     """
 
     run: str
@@ -81,8 +83,8 @@ class HubSnapshot:
     """The hub's own health.
 
     Attributes: as in `HubReply`, but for
-        troubles: How many.
-        resident_bytes: Of its process.
+        troubles: Number of troubles.
+        resident_bytes: Resident set of its process.
         cpu_s: Processor time of its process.
     """
 
@@ -102,16 +104,16 @@ class HubSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of it.
+    """State of the hub and its runs.
 
     Attributes:
-        taken_at_s: When, on the monotonic clock.
+        taken_at_s: Time, on the monotonic clock.
         hub: The hub itself.
-        runs: Living ones, at most `MOST_RUNS`.
-        left_out: Living ones beyond those.
-        states: How many runs are in each state, ended ones too.
-        events: Taken since the hub started.
-        reclaims: Of all runs since then.
+        runs: Living runs, at most `MOST_RUNS`.
+        left_out: Number of living runs beyond those.
+        states: Number of runs in each state, including ended ones.
+        events: Number of events taken since the hub started.
+        reclaims: Reclaims of all runs since the hub started.
     """
 
     taken_at_s: float
@@ -154,19 +156,18 @@ class _RunMetrics:
 
 
 class RunMetricsStore:
-    """Samples, logs and reclaims of living runs, which their records do not have.
+    """Samples, logs and reclaims of living runs, which their records lack.
 
-    Owned by the hub's main thread; its snapshots are for any.
+    Owned by the hub's main thread; its snapshots are for any thread.
     """
 
     def __init__(self) -> None:
-        """Nothing was heard yet."""
         self._by_run: dict[str, _RunMetrics] = {}
         self._reclaims = _ReclaimCounts()
         self._events = 0
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
-        """The hub took an event of a run; None: one that it does not know."""
+        """Take an event of a run; None: an event of unknown type."""
         self._events += 1
         match event:
             case Sample():
@@ -180,7 +181,7 @@ class RunMetricsStore:
                 pass
 
     def snapshot(self, hub: HubSnapshot, records: Iterable[RunRecord], now_s: float) -> Snapshot:
-        """What is known now; what was kept of runs that have ended is dropped.
+        """Snapshot of the present state; data of runs that have ended is dropped.
 
         Args:
             now_s: Monotonic time.

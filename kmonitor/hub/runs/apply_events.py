@@ -51,7 +51,7 @@ _END_PHASES: dict[str, RunState] = {
 }
 
 _REQUESTED = "requested by "
-"""Why a run stopped, before the name of a user or a limit."""
+"""Begin of a run's reason to stop, before the name of a user or a limit."""
 
 _FIT_ENDS = {
     "failed": "the last fit failed",
@@ -61,7 +61,7 @@ _FIT_ENDS = {
 
 
 def apply_event(record: RunRecord, event: AnyEvent) -> float:
-    """Add one event to what is known of its run.
+    """Apply one event to the record of its run.
 
     Returns:
         The event's run time, seconds.

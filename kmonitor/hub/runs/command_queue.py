@@ -18,7 +18,7 @@ from kmonitor_agent.wire.messages.fields import Count, Id, Name, Seconds, Text, 
 from kmonitor_agent.wire.messages.unions import CommandRequest
 
 MAX_OPEN_PER_RUN = 16
-"""As many as an agent holds."""
+"""Maximum number of open commands per run, as in an agent."""
 
 _KEPT_FINAL = 512
 _REPEAT_S = 0.5
@@ -32,8 +32,8 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
     """One command; owned by the hub's main thread.
 
     Attributes:
-        requested_wall_s: When it was asked, UTC.
-        was_sent: Whether it ever went to the agent.
+        requested_wall_s: Time of the request, UTC epoch seconds.
+        was_sent: True if it was sent to the agent.
 
     All others are fields of `Command` or `CommandStatus`.
     """
@@ -53,11 +53,11 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_final(self) -> bool:
-        """Whether its state can change no more."""
+        """True if its state can no longer change."""
         return self.state in FINAL_STATES
 
     def status(self) -> CommandStatus:
-        """As desktops get it."""
+        """Its status for desktops."""
         return CommandStatus(
             id=self.id, run=self.run, name=self.name, state=self.state, why=self.why, row=self.row
         )
@@ -75,7 +75,7 @@ class CommandQueue:
         open_entries: Iterable[bytes] = (),
         on_damaged: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Args: `on_damaged`: called with why one of them cannot be read; it is left out."""
+        """Args: `on_damaged`: called with the error of an unreadable entry, which is left out."""
         self._open: dict[str, CommandEntry] = {}
         self._final: OrderedDict[str, CommandEntry] = OrderedDict()
         self._dirty: dict[str, CommandEntry] = {}
@@ -91,7 +91,7 @@ class CommandQueue:
             self._open[entry.id] = entry
 
     def get(self, command: str) -> CommandEntry | None:
-        """A command that is open, or was final lately."""
+        """A command that is open, or became final lately."""
         return self._open.get(command) or self._final.get(command)
 
     def remember(self, body: bytes) -> CommandEntry | None:
@@ -145,11 +145,11 @@ class CommandQueue:
         return True
 
     def open_of(self, run: str) -> list[CommandEntry]:
-        """A run's open commands, in the order in which they were asked."""
+        """A run's open commands, in the order of their requests."""
         return [entry for entry in self._open.values() if entry.run == run]
 
     def due(self, now_s: float) -> Iterator[tuple[CommandEntry, float]]:
-        """Queued commands to send now, with what is left of their time to live, seconds.
+        """Queued commands to send now, with the rest of their time to live, seconds.
 
         Args:
             now_s: Monotonic time. The time to live counts from when this hub first saw the
@@ -165,7 +165,7 @@ class CommandQueue:
                 yield entry, deadline_s - now_s
 
     def overdue(self, now_s: float) -> Iterator[tuple[CommandEntry, CommandState, str]]:
-        """Queued commands whose time is up, with the state and words to give them."""
+        """Queued commands whose time is up, with their new state and the reason."""
         for entry in list(self._open.values()):
             deadline_s = self._deadline_s.get(entry.id)
             if entry.state != "queued" or deadline_s is None or now_s < deadline_s:
@@ -176,20 +176,20 @@ class CommandQueue:
                 yield entry, "unknown", "it was sent, but the training process never responded"
 
     def mark_sent(self, entry: CommandEntry) -> None:
-        """Note that it went to the agent: from now on only the agent knows what became of it."""
+        """Note that it was sent to the agent: from now on only the agent knows its result."""
         if not entry.was_sent:
             entry.was_sent = True
             self._dirty[entry.id] = entry
 
     def pop_dirty(self) -> list[tuple[str, bytes, bool]]:
-        """(id, entry, whether it is open) to be written; they count as written."""
+        """(id, entry, True if it is open) of commands to write; they count as written."""
         dirty = [(e.id, _encode(e), not e.is_final) for e in self._dirty.values()]
         self._dirty.clear()
         return dirty
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something is to be written."""
+        """True if there are commands to write."""
         return bool(self._dirty)
 
     def _store_final(self, entry: CommandEntry) -> None:

@@ -1,7 +1,7 @@
 """The hub's event log: registry, commands and database behind one group commit.
 
-What is appended waits in memory for the next commit. Nothing is acknowledged to an agent, and no
-reply leaves, before what it rests on is committed.
+Appended events wait in memory for the next commit. Nothing is acknowledged to an agent, and no
+reply leaves, before the events that it depends on are committed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,22 +56,22 @@ TakenEvent = tuple[int, str, AnyEvent | None, bytes]
 NoticeLevel = Literal["info", "warning", "error"]
 
 COMMIT_INTERVAL_S = 0.06
-"""At least so long from one commit to the next; one that comes alone is committed at once."""
+"""Minimum time between two commits, seconds; a single event is committed at once."""
 
 _RETRY_S = 1.0
 _MAX_PENDING_BYTES = 64 * 1024 * 1024
 _ROW_OVERHEAD_BYTES = 200
 _STORED_OVERHEAD_BYTES = 70
-"""What a row takes in the database besides its body: columns, and its place in two indexes.
-Source: measured by filling a database with 100 000 samples."""
+"""Size of a row in the database besides its body: columns, and its place in two indexes. Source:
+measured by filling a database with 100 000 samples."""
 
 _JUDGED_WITHIN = 10
-"""Runs of which fewer epochs have ended are judged within their epochs too."""
+"""Runs with fewer ended epochs are judged within their epochs too."""
 
 _LOOK_EVERY_S = 5.0
 
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
-"""With one of these an epoch or a fit is over and has all that belongs to it."""
+"""Events with which an epoch or a fit is over and complete."""
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
@@ -101,23 +101,24 @@ class HubEventLog:
     Attributes:
         registry: All runs.
         command_queue: All commands.
-        database: Where they are kept.
+        database: Their database.
         head: Newest row id that is committed: what desktops may see.
-        unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
-        listeners: Called with each event of an agent's that is appended.
-        own_listeners: Called with each of the hub's own: notices and verdicts.
+        unit_ended: Runs with an epoch or a fit that has ended; the judge's dispatcher takes them
+            out.
+        listeners: Called with each appended event of an agent.
+        own_listeners: Called with each event of the hub's own: notices and verdicts.
     """
 
     def __init__(
         self, database: Database, faults: HubFaults, clock: Clock, *, is_lenient: bool = False
     ) -> None:
-        """Read what the database has.
+        """Read runs and commands from the database.
 
         Args:
-            database: Where runs and commands are kept.
-            faults: Where faults are counted, and whose rows are wrong is named.
-            is_lenient: A row in whose place the database has another one is left out and named;
-                else the hub has to read everything again.
+            database: Database of runs and commands.
+            faults: Counts faults, and names runs with wrong rows.
+            is_lenient: True to leave out and name a row whose place in the database another one
+                has; else the hub has to read everything again.
         """
         self.database = database
         self.registry = RunRegistry(database.next_key)
@@ -136,7 +137,7 @@ class HubEventLog:
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
         self._gaps: dict[int, tuple[int, LostEvents]] = {}
-        """By run key its newest event's row, where that is a gap."""
+        """Newest event's row by run key, if it is a gap."""
         self.unit_ended: set[str] = set()
         self._looked_s: dict[int, float] = {}
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
@@ -149,17 +150,17 @@ class HubEventLog:
 
     @property
     def used_bytes(self) -> int:
-        """What this hub's history takes; in a shared database what was counted for its runs."""
+        """Size of this hub's history; in a shared database the sum counted for its runs."""
         used = self.database.used_bytes()
         return sum(record.stored_bytes for record in self.registry.all()) if used is None else used
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits for a commit that nothing more can be taken."""
+        """True if too much waits for a commit to take more."""
         return self._pending_bytes > _MAX_PENDING_BYTES
 
     def append(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
-        """Take a run's events, which follow the ones taken before; they wait for a commit."""
+        """Append a run's events, which follow the ones taken before; they wait for a commit."""
         wall_s = self._clock.wall_s()
         self._unconfirmed.setdefault(record.run, record.accepted)
         for seq, kind, event, body in events:
@@ -195,7 +196,7 @@ class HubEventLog:
         self.registry.mark_changed(record)
 
     def _is_look_due(self, record: RunRecord, t_s: float, event: AnyEvent | None) -> bool:
-        """Whether to judge a run within its epoch: a long one of the first, each five seconds."""
+        """True if a run in a long early epoch is due to be judged, every five seconds."""
         if not isinstance(event, Sample):
             return False
         if record.epochs_done >= _JUDGED_WITHIN or record.epoch is None:
@@ -221,7 +222,7 @@ class HubEventLog:
         return gap
 
     def _applied(self, record: RunRecord, event: AnyEvent | None) -> float:
-        """What an event changes of its run; its run time, seconds."""
+        """Apply an event to its run; return its run time, seconds."""
         if event is not None:
             # An event that cannot be applied is stored all the same, and keeps no other from it.
             with self._faults.guarded("event", of=record.run):
@@ -229,7 +230,7 @@ class HubEventLog:
         return record.last_t_s
 
     def append_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
-        """Write down that events up to number `last` are lost for good."""
+        """Store that events up to number `last` are lost for good."""
         if not record.is_known and origin is not None:
             record.session = origin.session
             record.host = origin.host
@@ -251,12 +252,12 @@ class HubEventLog:
         return self._unconfirmed.get(record.run, record.accepted)
 
     def advance_command(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
-        """Move a command on and write down how it ended."""
+        """Move a command to its next state, and store its end."""
         if self.command_queue.advance(entry, state, why) and entry.is_final:
             self._audit_end(entry)
 
     def run_is_lost(self, record: RunRecord, why: str) -> None:
-        """Write down that a run's process is gone, and close its open commands."""
+        """Store that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
         self._end_session(record, "the training process has ended")
@@ -267,15 +268,15 @@ class HubEventLog:
         """Store a notice of the hub itself about a run.
 
         Args:
-            run_t_s: When it happened, run time.
-            level: As of `Notice`.
+            run_t_s: Time of the notice, run time.
+            level: See `Notice`.
         """
         t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)
         self._append_own(record, run_t_s, "notice", notice)
 
     def append_verdict(self, record: RunRecord, verdict: Verdict) -> None:
-        """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
+        """Store a verdict of the hub itself on a run; `verdict.t_s` is a run time."""
         run_t_s = verdict.t_s
         session_verdict = replace(verdict, t_s=max(0.0, run_t_s - record.session_offset_s))
         record.verdicts.pop(verdict.metric, None)
@@ -301,7 +302,7 @@ class HubEventLog:
                 listener(record, event)
 
     def add_block(self, block: SampleBlock) -> None:
-        """Keep samples that were packed; not of a run that was deleted meanwhile."""
+        """Add packed samples; not of a run that was deleted meanwhile."""
         run = self.registry.id_of(block.run_key)
         record = None if run is None else self.registry.get(run)
         if record is None:
@@ -311,12 +312,12 @@ class HubEventLog:
         self.registry.mark_changed(record)
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
-        """Write down who did what."""
+        """Add a row to the audit."""
         self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
 
     @property
     def trouble(self) -> str:
-        """Why nothing can be written now, and what to do; empty: the last time it could."""
+        """Why nothing can be written now, and the remedy; empty: the last attempt succeeded."""
         return self._trouble
 
     def attempt(
@@ -325,15 +326,15 @@ class HubEventLog:
         undo: Callable[[], object],
         audit: Sequence[tuple[str, str, str, str, str]],
     ) -> bool:
-        """Do what somebody waits for and write it at once; or do none of it, now or later.
+        """Do something with a waiting requester and write it at once; or none of it, now or later.
 
         Args:
             act: Does it, in memory.
-            undo: Takes that back.
-            audit: Who did what: as for `audit`.
+            undo: Reverts that.
+            audit: Rows for `audit`.
 
         Returns:
-            Whether it is written; `trouble` says why not.
+            True if it is written; `trouble` says why not.
         """
         if self.flush():
             act()
@@ -351,7 +352,7 @@ class HubEventLog:
         return False
 
     def flush(self) -> bool:
-        """Write what waits, without what is to follow it; False if it cannot be written now."""
+        """Write what waits, without the actions that follow it; False if that fails now."""
         if not self._has_changes():
             return True
         is_resting = bool(self._trouble) and self._clock.monotonic_s() < self._not_before_s
@@ -361,7 +362,7 @@ class HubEventLog:
         return True
 
     def then(self, act: Callable[[], object]) -> None:
-        """Do something once everything known now is committed."""
+        """Run an action once everything known now is committed."""
         self._thens.append(act)
 
     def wait_s(self, now_s: float) -> float | None:
@@ -371,11 +372,11 @@ class HubEventLog:
         return 0.0 if self._thens else None
 
     def commit(self) -> bool:
-        """Write what waits; False if it could not be written (it will be tried again).
+        """Write everything that waits; False if that failed (it will be tried again).
 
         Raises:
-            OUT_OF_SYNC_ERRORS, sqlite3.DatabaseError: Trying again is no use: the database holds
-                rows that this hub does not know of, or is damaged.
+            OUT_OF_SYNC_ERRORS, sqlite3.DatabaseError: A retry is useless: the database holds rows
+                that this hub does not know, or is damaged.
         """
         if self._has_changes() and not self._write():
             return False
@@ -414,7 +415,7 @@ class HubEventLog:
         )
 
     def _write_all(self, batch: WriteBatch) -> None:
-        """Write everything, but for rows that no database takes: those are named and left out.
+        """Write everything except rows that no database takes: those are named and left out.
 
         Raises: as `Database.write`; what is not written yet is what then waits.
         """
@@ -438,7 +439,7 @@ class HubEventLog:
                 batches = self._split_batch(part, exc) + batches
 
     def _split_batch(self, batch: WriteBatch, exc: Exception) -> list[WriteBatch]:
-        """What is to be tried of what could not be written: less each time."""
+        """Smaller batches to try in place of one that could not be written."""
         if batch.n_rows > 1:
             return batch.halves()
         if not batch.events:
@@ -488,14 +489,14 @@ class HubEventLog:
 
 
 def _ends_run(event: AnyEvent | None) -> bool:
-    """Whether no other process follows the one that this event ends."""
+    """True if no other process follows the one that this event ends."""
     if isinstance(event, SessionDied):
         return not event.supervisor
     return isinstance(event, SessionEnded) and event.why != "restart"
 
 
 def _named(batch: WriteBatch) -> str:
-    """Whose the one row is that is not an event."""
+    """Name of the owner of a batch's only row, which is not an event."""
     if batch.runs:
         return f"run {batch.runs[0][1]}"
     if batch.commands:
@@ -528,7 +529,7 @@ def read_event_body(seq: int, body: bytes) -> TakenEvent:
 def spooled_events(
     run: str, events: Iterable[SpooledEvent], faults: HubFaults
 ) -> list[TakenEvent]:
-    """Events of a run's spool ready to be appended; `LostEvents` in place of each that is none."""
+    """Events of a run's spool ready to be appended; `LostEvents` in place of invalid ones."""
     return [_decode_spooled(run, event, faults) for event in events]
 
 
@@ -549,7 +550,7 @@ _ALL_BUT_SAMPLES: Final = tuple(
 
 
 def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
-    """Every run of this hub; who cannot be read as it was stored is named."""
+    """Every run of this hub; runs that cannot be read as stored are named."""
     for key, named, body, stored in list(database.runs()):
         record = read_record(body)
         run = named if record is None else record.run
@@ -567,7 +568,7 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
 
 
 def _rebuild_record(database: Database, key: int, run: str) -> RunRecord:
-    """A run by its stored events; without samples, which only hold its last readings."""
+    """A run from its stored events; without samples, which only hold its last readings."""
     record = RunRecord(key=key, run=run)
     cursor = 0
     more = True

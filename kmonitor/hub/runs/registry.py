@@ -1,4 +1,4 @@
-"""Registry of all runs that the hub knows, and of what changed since when."""
+"""Registry of all runs that the hub knows, with the order of their changes."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -7,12 +7,12 @@ from kmonitor.hub.runs.run_record import RunRecord, record_body
 from kmonitor_agent.wire.messages.fields import MAX_COUNT, MAX_DELETED
 
 _RESTART_STEP = 1_000_000
-"""Numbers of changes that were sent but not yet committed when a hub died are skipped by this."""
+"""Step over numbers of changes that were sent but not yet committed when a hub died."""
 
 _PAGE_RUNS = 200
 
 _MOST_CHANGES = MAX_COUNT // 2
-"""More were never sent: a stored number above it is damaged, and would leave no room."""
+"""Maximum number of changes: a larger stored number is damaged, and would leave no room."""
 
 
 def _safe_change(change: int) -> int:
@@ -35,7 +35,7 @@ class RunRegistry:
         """Newest change given to any run."""
 
     def load(self, runs: Iterable[RunRecord], deleted: Iterable[tuple[str, int]]) -> None:
-        """Take what the database kept: records, and (run, change) of deleted ones."""
+        """Load from the database: records, and (run, change) of deleted ones."""
         records = list(runs)
         for record in records:
             record.change = _safe_change(record.change)
@@ -53,7 +53,6 @@ class RunRegistry:
             self.mark_changed(record)
 
     def get(self, run: str) -> RunRecord | None:
-        """A run, or None."""
         return self._runs.get(run)
 
     def get_or_add(self, run: str) -> RunRecord:
@@ -71,11 +70,11 @@ class RunRegistry:
         return record
 
     def find(self, run: str) -> RunRecord | None:
-        """A run of this hub, else of another that shares its database; None: not known."""
+        """A run of this hub, else of another that shares its database; None: unknown."""
         return self._runs.get(run) or self._others.get(run)
 
     def is_of_another(self, run: str) -> bool:
-        """Whether only another hub that shares the database can change a run."""
+        """True if only another hub that shares the database can change a run."""
         return run not in self._runs and run in self._others
 
     def others(self) -> list[RunRecord]:
@@ -138,7 +137,7 @@ class RunRegistry:
         self._gone.append((record.key, record.run, self.change))
 
     def restore(self, record: RunRecord) -> None:
-        """Take back a deletion that could not be written."""
+        """Revert a deletion that could not be written."""
         self._deleted.pop(record.run, None)
         self._gone = [each for each in self._gone if each[1] != record.run]
         self._runs[record.run] = record
@@ -146,11 +145,11 @@ class RunRegistry:
         self.mark_changed(record)
 
     def was_deleted(self, run: str) -> bool:
-        """Whether a desktop deleted this run."""
+        """True if a desktop deleted this run."""
         return run in self._deleted and run not in self._runs
 
     def changed_since(self, change: int) -> tuple[list[RunRecord], bool]:
-        """At most 200 known runs changed after `change`, in order; whether there are more."""
+        """At most 200 known runs changed after `change`, in order; and True if there are more."""
         found: list[RunRecord] = []
         for runs in (self._runs, self._others):
             for record in reversed(runs.values()):
@@ -175,27 +174,27 @@ class RunRegistry:
         return sorted(found, key=lambda run: found[run])[-MAX_DELETED:]
 
     def pop_dirty(self) -> list[tuple[int, str, int, bytes]]:
-        """(key, run, change, record) of runs to be written; they count as written."""
+        """(key, run, change, record) of runs to write; they count as written."""
         dirty = [(r.key, r.run, r.change, record_body(r)) for r in self._dirty.values()]
         self._dirty.clear()
         return dirty
 
     def pop_deleted(self) -> list[tuple[int, str, int]]:
-        """(key, run, change) of runs to be removed; they count as removed."""
+        """(key, run, change) of runs to remove; they count as removed."""
         gone, self._gone = self._gone, []
         return gone
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something is to be written."""
+        """True if there are runs to write."""
         return bool(self._dirty or self._gone)
 
     @property
     def is_deleting(self) -> bool:
-        """Whether runs were deleted that the database still has."""
+        """True if runs were deleted that the database still has."""
         return bool(self._gone)
 
     @property
     def rows(self) -> int:
-        """Events of all runs."""
+        """Number of events of all runs."""
         return sum(record.rows for record in self._runs.values())

@@ -16,12 +16,12 @@ _PAGES_AT_ONCE = 256
 class Retention:
     """Owned by the hub's main thread; each `step` takes some milliseconds.
 
-    A run disappears from the lists at once and its events bit by bit (`Database.sweep`); only when
-    those are gone is it judged again what else has to go.
+    A run disappears from the lists at once and its events bit by bit (`Database.sweep`); only then
+    is the next run selected.
 
     Attributes:
-        removed: Runs removed since the hub started.
-        keep: What is kept; may be changed between two steps.
+        removed: Number of runs removed since the hub started.
+        keep: Rules of retention; may be changed between two steps.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class Retention:
         is_abandoned: Callable[[RunRecord], bool],
         check: WallClockCheck,
     ) -> None:
-        """Nothing is removed before the first `step`.
+        """Prepare; nothing is removed before the first `step`.
 
         Args:
-            is_abandoned: Whether a run that has not ended may go all the same.
-            check: Whether the clock may be believed.
+            is_abandoned: True if a run that has not ended may be removed all the same.
+            check: Knows if the clock can be trusted.
         """
         self.removed = 0
         self._event_log = log

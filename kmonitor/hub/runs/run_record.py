@@ -37,18 +37,19 @@ from kmonitor_agent.wire.messages.unions import (
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MAX_SOURCES: Final = 512
-"""Fields whose sources are kept of a run; 64 columns each of 8 devices are fewer."""
+"""Maximum number of fields with sources per run; 64 columns each of 8 devices are fewer."""
 
 MAX_FAULTS: Final = 64
-"""Parts of kmonitor whose faults are counted of a run."""
+"""Maximum number of kmonitor's parts with faults per run."""
 
 _AT_LIMIT_S = 60.0
-"""Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
-Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+"""Tolerance for an end at a job's limit, seconds. Slurm looks every half minute for jobs past
+their limit, and leaves them half a minute to end. Source: `KillWait` and `slurmctld`'s time-limit
+thread in slurm.conf(5)."""
 
 _SUM_BYTES: Final = 4
 _MAX_REPAIRED_BYTES: Final = 8192
-"""A flipped bit of a longer record is not looked for: it is made again from its events."""
+"""Longest record that is searched for a flipped bit: a longer one is rebuilt from its events."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _check: Final = msgspec.msgpack.Decoder(RunSummary).decode
@@ -66,44 +67,46 @@ class _StudyFields(TypedDict):
 
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
-    """One run; owned by the hub's main thread, which applies events to it.
+    """Record of one run; owned by the hub's main thread, which applies events to it.
 
     Attributes:
         key: The run's number in the database.
         run: Run id.
         name: Name to show.
-        renamed: The name was given from a desktop; a new session keeps it.
+        renamed: True if the name was given from a desktop; a new session keeps it.
         note: Note from a desktop.
-        host, pid, pid_namespace, session: Of the newest process.
-        started_wall_s: When the first session started.
-        session_started_wall_s: When the newest session started.
+        host, pid, pid_namespace, session: See `RunSummary`; of the newest process.
+        started_wall_s: Start of the first session, UTC epoch seconds.
+        session_started_wall_s: Start of the newest session, UTC epoch seconds.
         session_offset_s: Run time at which the newest session started, seconds.
         last_t_s: Run time of the newest event, seconds.
-        last_wall_s: When the hub took the newest event.
+        last_wall_s: Time at which the hub took the newest event, UTC epoch seconds.
         accepted: Sequence number of the newest event taken.
-        rows: Events stored.
+        rows: Number of stored events.
         phase: State by its events.
-        phase_why: In words, when there is more to say.
-        before_reclaim: Phase to go back to when an action is over.
-        seen: "silent" or "lost" when the process is seen to be so, else empty.
-        seen_why: In words.
-        stalled_since_s: Run time of the last step, while none is made for longer than it ever
-            was; else None.
-        stalled_why: In words.
+        phase_why: Reason for the phase as text, if there is more to say.
+        before_reclaim: Phase after the running action.
+        seen: "silent" or "lost" if the process is seen to be so, else empty.
+        seen_why: Reason for that, as text.
+        stalled_since_s: Run time of the last step, if none was made for longer than ever before;
+            else None.
+        stalled_why: Description of that stall, as text.
         metrics: The last readings, by field name of `Sample`.
         extra_columns: Columns that its samples fill beside those of every run.
         sources: Sources of measured fields, by field name.
         faults: kmonitor's own faults in that process, by part.
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
             them; else 0.
-        job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
-        owner: The key whose holder sent it first, and alone may go on; empty: this user, on
+        job_ends_wall_s: End of its job's time limit, UTC epoch seconds; None: unknown.
+        owner: The key that sent it first, and that alone may continue it; empty: this user, on
             this host.
-        late_s: How much later than it was written what is shipped may come, seconds.
-        is_left: Nobody holds the spool of which it is shipped, and its process closed it not.
-        clock_ahead_s: By how much the newest event's time was ahead of the hub's clock, whole
-            minutes in seconds; 0: it was not.
-        is_elsewhere: It is of another hub that stores in the same database; never stored as such.
+        late_s: Maximum delay of shipped events after they were written, seconds.
+        is_left: True if no process holds the spool that is shipped, and its own process did not
+            close it.
+        clock_ahead_s: Lead of the newest event's time over the hub's clock, whole minutes in
+            seconds; 0: none.
+        is_elsewhere: True if it is of another hub that stores in the same database; never stored
+            as such.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -205,32 +208,32 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether its process is known to be gone."""
+        """True if its process is known to be gone."""
         return self.state in ENDED_STATES
 
     @property
     def last_event_wall_s(self) -> float:
-        """When the newest event happened, by the clock of its process; UTC epoch seconds."""
+        """Time of the newest event, by the clock of its process; UTC epoch seconds."""
         return clamp_wall(self.session_started_wall_s + self.last_t_s - self.session_offset_s)
 
     @property
     def ends_at_limit(self) -> bool:
-        """Whether its events end where the time limit of its job was."""
+        """True if its events end at the time limit of its job."""
         ends_s = self.job_ends_wall_s
         return ends_s is not None and abs(self.last_event_wall_s - ends_s) <= _AT_LIMIT_S
 
     @property
     def is_known(self) -> bool:
-        """Whether its process ever said who it is."""
+        """True if its process ever identified itself."""
         return bool(self.session)
 
     @property
     def has_first_event(self) -> bool:
-        """Whether the first event of its process came, and not only a gap in its place."""
+        """True if the first event of its process came, and not only a gap in its place."""
         return bool(self.versions or self.actions or (self.name and not self.renamed))
 
     def clamp(self) -> None:
-        """Cut what is summed up or put together of several values, each of them within bounds."""
+        """Cut sums and concatenations of values, each of which is within its bounds."""
         self.session_offset_s = clamp_seconds(self.session_offset_s)
         self.last_t_s = clamp_seconds(self.last_t_s)
         self.gaps = clamp_count(self.gaps)
@@ -240,7 +243,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             self.checkpoint_wall_s = clamp_wall(self.checkpoint_wall_s)
 
     def summary(self) -> RunSummary:
-        """As a list of runs shows it, within the bounds of its fields.
+        """Summary for a list of runs, within the bounds of its fields.
 
         Raises:
             msgspec.ValidationError: It cannot be shown.
@@ -350,11 +353,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 _decode: Final = msgspec.msgpack.Decoder(RunRecord).decode
 
 CANNOT_DECODE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
-"""How what is stored, and damaged, fails to be read."""
+"""Errors of reading damaged stored data."""
 
 
 def record_body(record: RunRecord) -> bytes:
-    """A record as it is stored, with its checksum behind it."""
+    """A record as it is stored, followed by its checksum."""
     body = _encode(record)
     return body + zlib.crc32(body).to_bytes(_SUM_BYTES)
 

@@ -18,7 +18,7 @@ TEAM_POLL_S: Final = 3.0
 TAKE_EVERY_S: Final = 0.5
 
 QUIET_AFTER_S: Final = 60.0
-"""A run of another hub of which nothing was stored for so long may have lost its hub."""
+"""Time without new events after which a run of another hub may have lost its hub, seconds."""
 
 _RUNS_AT_ONCE: Final = 200
 _JOIN_S: Final = 10.0
@@ -43,7 +43,7 @@ class TeamRuns:
         *,
         every_s: float = TEAM_POLL_S,
     ) -> None:
-        """Args: `every_s`: seconds from one look to the next."""
+        """Args: `every_s`: seconds between two reads."""
         self._event_log = log
         self._clock = clock
         self._every_s = every_s
@@ -54,17 +54,16 @@ class TeamRuns:
         self._thread = threading.Thread(target=self._main, name="kmonitor-hub-team", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the look that it is at."""
+        """End the thread after its current read."""
         self._is_stopping.set()
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
     def apply_found(self) -> None:
-        """Show what was found since, and mark runs that are silent."""
+        """Show the changes found since the last call, and mark runs that are silent."""
         registry = self._event_log.registry
         while self._found:
             found = self._found.popleft()

@@ -1,9 +1,9 @@
-"""Verification of stored events, bit by bit while little else is to do, and their repair.
+"""Verification of stored events, bit by bit in idle time, and their repair.
 
-A damaged row is repaired if it was one bit (`row_checks`), else filled again from the run's spool,
-else marked as lost; charts go on with its packed copy. A row that is not there any more is filled
-or marked likewise. Where pages or indexes are damaged nothing is written: that is for
-`store.salvage`, and `is_broken` says so.
+A damaged row is repaired if one bit flipped (`row_checks`), else filled again from the run's
+spool, else marked as lost; charts continue with its packed copy. A missing row is filled or marked
+in the same way. Where pages or indexes are damaged nothing is written: `is_broken` then asks for
+`store.salvage`.
 """
 
 import sqlite3
@@ -28,23 +28,24 @@ from kmonitor_agent.wire.spool.folder import encode_lost_event, spooled_bodies
 
 STEP_EVERY_S: Final = 0.25
 _BUSY_EVERY_S: Final = 5.0
-"""A piece each so often while events arrive."""
+"""Interval of pieces while events arrive, seconds."""
 
 _AGAIN_S: Final = 24 * 3600.0
 _CHUNK_ROWS: Final = 1_000
 """Rows of one piece: some 5 ms."""
 
 _MOST_FILLED: Final = 10_000
-"""Missing events of one gap that are looked for in the spool; a longer gap is one row."""
+"""Maximum number of missing events of one gap that are searched in the spool; a longer gap is one
+row."""
 
 
 class EventVerifier:
     """Owned by the hub's main thread.
 
     Attributes:
-        restored: Damaged or missing events that are as they were again.
-        marked: Those that are marked as lost.
-        is_broken: The database's own structure is damaged.
+        restored: Number of damaged or missing events that were restored.
+        marked: Number of those that were marked as lost.
+        is_broken: True if the database's own structure is damaged.
     """
 
     def __init__(self, log: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
@@ -68,7 +69,7 @@ class EventVerifier:
         self._added: list[NewEvent] = []
 
     def text(self) -> str:
-        """What was found since the hub started; empty: nothing that is lost."""
+        """Lost events found since the hub started, as text; empty: none."""
         if not self.marked:
             return ""
         found = self.restored + self.marked
@@ -137,7 +138,7 @@ class EventVerifier:
         self._before[record.key] = event
 
     def _verify_ends(self) -> None:
-        """See that no run lacks its newest events; of one that goes on the next round does."""
+        """Check that no run lacks its newest events; the next round checks one that continues."""
         for record in self._log.registry.all():
             before = self._before.get(record.key)
             seen = 0 if before is None else before[2]
@@ -167,7 +168,7 @@ class EventVerifier:
         return (*row[:3], self._time_of(record, body), wall(row[4]), event_type(body), body)
 
     def _fill(self, record: RunRecord, first: int, last: int, before_row: int) -> None:
-        """Events of a run that are not there any more: from its spool, else one row a gap."""
+        """Fill missing events of a run from its spool, else with one row per gap."""
         before = self._before.get(record.key)
         after_row = self._database.id_range.first if before is None else before[0]
         wall_s = record.started_wall_s if before is None else before[4]
@@ -197,7 +198,7 @@ class EventVerifier:
         return 0.0 if before is None else seconds(before[3])
 
     def _time_of(self, record: RunRecord, body: bytes) -> float:
-        """Run time of an event that was found, counted from the one before it."""
+        """Run time of a restored event, counted from the one before it."""
         before = self._before.get(record.key)
         try:
             since_s = 0.0 if before is None else decode_event(before[6]).t_s
@@ -218,7 +219,7 @@ def _first_of(event: NewEvent) -> int:
 def _with_gaps(
     bodies: dict[int, bytes], first: int, last: int, t_s: float
 ) -> list[tuple[int, bytes]]:
-    """Numbers and bodies from `first` to `last`; one for all that are missing in a row."""
+    """Numbers and bodies from `first` to `last`; one for each range of missing numbers."""
     found: list[tuple[int, bytes]] = []
     expected = first
     for seq in [*sorted(bodies), last + 1]:

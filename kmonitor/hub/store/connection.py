@@ -13,23 +13,23 @@ from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 
 class QueryResult(Protocol):
-    """What a statement found."""
+    """Result of a statement."""
 
     @property
     def rowcount(self) -> int:
-        """Rows that were changed."""
+        """Number of rows that were changed."""
         ...
 
     def fetchone(self) -> Any:
-        """The next row, None behind the last."""
+        """The next row, None after the last."""
         ...
 
     def fetchmany(self, size: int, /) -> list[Any]:
-        """At most so many of the next rows."""
+        """The next rows, at most this many."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """All remaining rows."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -50,7 +50,7 @@ class StoreConnection(Protocol):
         ...
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         ...
 
 
@@ -59,11 +59,11 @@ class StoreUnavailable(Exception):
 
 
 class StoreOutOfSync(Exception):
-    """The database holds something else than this hub knows of: it has to be read again."""
+    """The database differs from what this hub knows of it: it has to be read again."""
 
 
 class RowConflicts(StoreOutOfSync):
-    """Another row has the number or key of one that is to be stored."""
+    """Another row has the number or key of a row to be stored."""
 
 
 class RowRefused(Exception):
@@ -71,13 +71,13 @@ class RowRefused(Exception):
 
 
 RETRYABLE_ERRORS: Final = (sqlite3.OperationalError, StoreUnavailable)
-"""Trying again later may do: a full disk, a lock, a server that is away."""
+"""Errors after which a retry may help: a full disk, a lock, a server that is away."""
 
 OUT_OF_SYNC_ERRORS: Final = (sqlite3.IntegrityError, StoreOutOfSync)
-"""What the hub knows and what is stored differ."""
+"""Errors that show a difference between the hub's knowledge and the database."""
 
 CONFLICT_ERRORS: Final = (sqlite3.IntegrityError, RowConflicts)
-"""Those of them that are about one row."""
+"""Those of them that concern one row."""
 
 REJECTED_ROW_ERRORS: Final = (
     RowRefused,
@@ -92,13 +92,14 @@ REJECTED_ROW_ERRORS: Final = (
 """A value of one row cannot be stored: all other rows can."""
 
 READ_ERRORS: Final = (sqlite3.Error, StoreUnavailable, StoreOutOfSync, RowRefused)
-"""Any way in which a question to the database fails."""
+"""Errors of a query."""
 
 _HUB_BITS: Final = 40
-"""A hub may store 10^12 rows."""
+"""Bits of a number within a hub: a hub may store 10^12 rows."""
 
 MOST_HUBS: Final = MAX_COUNT >> _HUB_BITS
-"""So many hubs may share a database, 8192: then all numbers are counts that a message can have."""
+"""Maximum number of hubs that share a database, 8192: then all numbers are counts that a message
+can carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ class HubIdRange:
     """The numbers of one hub.
 
     Attributes:
-        first: The smallest; no row has it.
-        last: The largest.
+        first: The smallest number; no row has it.
+        last: The largest number.
     """
 
     first: int
@@ -119,12 +120,12 @@ class HubIdRange:
 
     @classmethod
     def range_of(cls, number: int) -> "HubIdRange":
-        """That in which a row's or run's number lies."""
+        """The range in which a row's or run's number lies."""
         return cls.of_hub(number >> _HUB_BITS)
 
     @property
     def middle(self) -> int:
-        """Lower numbers are of history that was moved here: older than what came here."""
+        """Middle of the range; lower numbers are of moved history, older than the hub's own."""
         return self.first + (1 << _HUB_BITS - 1)
 
     def __contains__(self, number: int) -> bool:

@@ -1,6 +1,6 @@
-"""The database as its one writer uses it: runs, events, commands, audit, in one transaction.
+"""The database from the view of its one writer: runs, events, commands, audit, in one transaction.
 
-The statements are shared; what SQLite and PostgreSQL do differently is an abstract method.
+The statements are shared; an abstract method has what SQLite and PostgreSQL do differently.
 `SqliteDatabase` is this user's own: one file on this machine.
 """
 
@@ -32,17 +32,17 @@ from kmonitor_agent.wire.messages.fields import (
 from kmonitor_agent.wire.messages.unions import AuditRow
 
 MAX_AUDIT_ROWS: Final = 200_000
-"""So many are kept, the newest."""
+"""Maximum number of audit rows; the newest are kept."""
 
 
 @dataclass(slots=True)
 class WriteBatch:
-    """What one transaction writes.
+    """Rows that one transaction writes.
 
     Attributes:
         events: New rows.
         runs: (key, run, change, record) of runs to insert or replace.
-        commands: (id, entry, whether it is open) likewise.
+        commands: (id, entry, True if it is open) of commands to insert or replace.
         audit: (wall_s, who, what, run, subject, result).
         deleted: (key, run, change) of runs to remove.
         blocks: Samples that were packed.
@@ -63,16 +63,16 @@ class WriteBatch:
 
     @property
     def n_rows(self) -> int:
-        """How much it is."""
+        """Number of rows."""
         return sum(len(getattr(self, name)) for name in _PARTS)
 
     def add(self, later: "WriteBatch") -> None:
-        """Take in what comes after it."""
+        """Add a later batch."""
         for name in _PARTS:
             getattr(self, name).extend(getattr(later, name))
 
     def halves(self) -> "list[WriteBatch]":
-        """The same in two: rows of one kind apart from the others, else the first of them."""
+        """Two parts: rows of one kind apart from the others, else the first half of the rows."""
         kinds = [name for name in _PARTS if getattr(self, name)]
         rows: list[Any] = getattr(self, kinds[0])
         if len(kinds) > 1:
@@ -111,10 +111,9 @@ class Database(ABC):
         hub: The hub's id; a new database has a new one.
         head: Newest row id ever stored; ids are never used twice.
         next_key: The next new run's key.
-        id_range: This hub's numbers.
-        is_shared: Whether other hubs store here too.
-        is_disconnected: Whether it cannot be reached now; requests fail with
-            `StoreUnavailable`.
+        id_range: Range of this hub's numbers.
+        is_shared: True if other hubs store here too.
+        is_disconnected: True if it cannot be reached now; requests fail with `StoreUnavailable`.
     """
 
     hub: str
@@ -123,7 +122,7 @@ class Database(ABC):
     is_shared = False
 
     def __init__(self, connection: StoreConnection, id_range: HubIdRange) -> None:
-        """Args: `connection`: the one that writes. `id_range`: of this hub."""
+        """Args: `connection`: the one that writes. `id_range`: range of this hub's numbers."""
         self._connection = connection
         self.id_range = id_range
 
@@ -138,38 +137,38 @@ class Database(ABC):
 
     @abstractmethod
     def trouble(self, exc: Exception) -> str:
-        """What is wrong when a write fails, and what to do; without its full stop."""
+        """Why a write failed, and the remedy; without its full stop."""
 
     @abstractmethod
     def lasting_trouble(self) -> str:
-        """What is wrong with the database until somebody repairs it; empty: nothing."""
+        """Trouble of the database until it is repaired; empty: none."""
 
     @abstractmethod
     def size_bytes(self) -> int:
-        """Room that all of it takes."""
+        """Size of everything."""
 
     @abstractmethod
     def used_bytes(self) -> int | None:
-        """What is stored, without what is free again; None: not known for this hub alone."""
+        """Size of the stored data, without free pages; None: unknown for this hub alone."""
 
     @abstractmethod
     def release_pages(self, pages: int) -> None:
-        """Give at most so many free pages of 4 KiB back, where that is not done elsewhere."""
+        """Give back at most this many free pages of 4 KiB, where nothing else does."""
 
     @abstractmethod
     def is_in_place(self) -> bool:
-        """Whether the open database is still the one that was opened."""
+        """True if the open database is still the one that was opened."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close it; what was written stays."""
+        """Close it; written data stays."""
 
     def _prepare(self, batch: WriteBatch) -> None:  # noqa: B027 - nothing, where none is ever lost
-        """Take out of `batch` what an earlier attempt has written without saying so."""
+        """Take out of `batch` what an unconfirmed earlier attempt has written."""
 
     @abstractmethod
     def _transaction(self, batch: WriteBatch) -> AbstractContextManager[None]:
-        """Commit what is done inside, and the newest row's number, or nothing of it."""
+        """Commit everything done inside, and the newest row's number, or nothing."""
 
     @abstractmethod
     def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
@@ -179,7 +178,7 @@ class Database(ABC):
         self._connection.executemany(_PUT_EVENT, summed(events))
 
     def _load(self, head: int) -> None:
-        """Look where this hub's numbers have got to; `head` as it is remembered."""
+        """Read the newest numbers of this hub; `head` as it is remembered."""
         span = self.id_range
         self.head = max(head, newest_row(self._connection, span.first))
         self.next_key = 1 + max(
@@ -189,11 +188,12 @@ class Database(ABC):
         self._audit = self._newest(_NEWEST_AUDIT)
 
     def write(self, batch: WriteBatch) -> None:
-        """Commit all of it or nothing.
+        """Commit all of the batch or nothing.
 
         Raises:
             RETRYABLE_ERRORS: Nothing was written: the disk is full, or the server is away.
-            OUT_OF_SYNC_ERRORS: Nothing was written: it holds rows that this hub does not know.
+            OUT_OF_SYNC_ERRORS: Nothing was written: the database holds rows that this hub does not
+                know.
             REJECTED_ROW_ERRORS: Nothing was written: a value does not fit its column.
         """
         self._prepare(batch)
@@ -227,7 +227,7 @@ class Database(ABC):
         """Every command that is not final."""
 
     def command(self, command: str) -> bytes | None:
-        """A command's entry, None if it was never asked."""
+        """A command's entry, None if there is none."""
         found = self._connection.execute(
             "SELECT entry FROM commands WHERE id = ?", (command,)
         ).fetchone()
@@ -241,7 +241,7 @@ class Database(ABC):
         return [(run, count_of(change)) for run, change in found if is_id(str(run))]
 
     def page(self, request: PageRequest) -> Page:
-        """One page of rows; of one hub's after the other's where runs of several are wanted."""
+        """One page of rows; if runs of several hubs are requested, one hub's after the other's."""
         by_hub: dict[HubIdRange, list[int]] = {} if request.run_keys else {self.id_range: []}
         for key in sorted(request.run_keys):
             by_hub.setdefault(HubIdRange.range_of(key), []).append(key)
@@ -300,18 +300,18 @@ class Database(ABC):
         return count_of(found[0])
 
     def rows_after(self, after: int, last: int, limit: int) -> list[tuple[Any, ...]]:
-        """At most so many rows of `SUMMED` behind row `after`, up to `last`, as stored."""
+        """Rows of `SUMMED` after row `after`, up to `last`, as stored; at most `limit`."""
         return self._connection.execute(
             f"SELECT {SUMMED} FROM events WHERE row > ? AND row <= ? ORDER BY row LIMIT ?",  # noqa: S608 - constant
             (after, last, limit),
         ).fetchall()
 
     def is_indexed(self, first: int, last: int) -> bool:
-        """Whether the indexes say the same as rows `first` to `last`."""
+        """True if the indexes agree with rows `first` to `last`."""
         return True
 
     def has_sound_indexes(self) -> bool:
-        """Whether the indexes can be read from end to end; takes 0.1 s for a million rows."""
+        """True if the indexes can be read from end to end; takes 0.1 s for a million rows."""
         return True
 
     def free_rows(self, after: int, before: int, n: int) -> list[int]:
@@ -356,7 +356,7 @@ class Database(ABC):
         return True
 
     def is_sweeping(self) -> bool:
-        """Whether events of deleted runs are still to be removed."""
+        """True if events of deleted runs are still to be removed."""
         found = self._connection.execute(
             "SELECT count(*) FROM deleted WHERE NOT swept AND run_key BETWEEN ? AND ?", self._ends
         )
@@ -386,7 +386,7 @@ _INDEXED: Final = tuple(
     f"SELECT count(*), total(row), total({cell}) FROM events INDEXED BY {name}"  # noqa: S608 - ours
     for name, cell in (("events_by_seq", "seq"), ("events_by_kind", "length(kind)"))
 )
-"""Reads each cell of the indexes: a bare count looks at none of them."""
+"""Queries that read each cell of the indexes: a bare count reads none of them."""
 
 _PRIMARY: Final = 0xFF
 """The part of SQLite's error codes that is the same for all kinds of one error."""
@@ -400,7 +400,7 @@ class SqliteDatabase(Database):
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make the database; one that is damaged is put aside.
+        """Open or create the database; a damaged one is put aside.
 
         Raises:
             OtherDatabase: Another version wrote it.

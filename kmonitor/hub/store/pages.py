@@ -1,4 +1,4 @@
-"""Pages of stored events behind a cursor: bounded work, whatever the request."""
+"""Pages of stored events after a cursor: bounded work, whatever the request."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from kmonitor.hub.store.row_checks import SUMMED, is_event_body, is_sound, numbe
 from kmonitor_agent.wire.messages.fields import MAX_BATCH_BYTES, MAX_COUNT
 
 _WINDOW_ROWS = 20_000
-"""Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""
+"""Maximum number of rows that one page looks through: a sparse filter must not delay ingest."""
 
 StoredRow = tuple[int, int, int, float, bytes]
 """row, run key, seq (below 0: the hub's own), run time in seconds, body (empty: damaged)."""
@@ -17,12 +17,12 @@ StoredRow = tuple[int, int, int, float, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows and where to go on.
+    """Rows and the cursor of the next page.
 
     Attributes:
         rows: In rising order of their row ids.
-        cursor: Row id to ask from next.
-        more: Whether stored rows behind `cursor` could match.
+        cursor: Cursor of the next request.
+        more: True if stored rows after `cursor` could match.
     """
 
     rows: list[StoredRow]
@@ -32,11 +32,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which rows.
+    """Selection of rows.
 
     Attributes:
-        cursor: Behind this row id.
-        limit: At most so many.
+        cursor: Row id after which to begin.
+        limit: Maximum number of rows.
         run_keys: Only of these runs; empty: all.
         kinds: Only these event types; empty: all.
     """
@@ -52,7 +52,7 @@ def read_event_page(connection: StoreConnection, request: PageRequest, head: int
 
     Args:
         connection: Any connection on the hub's database.
-        head: Newest row id that is stored by the hub whose rows are wanted.
+        head: Newest stored row id of the hub whose rows are requested.
     """
     if request.cursor >= head:
         return Page([], request.cursor, more=False)
@@ -91,7 +91,7 @@ def _window_page(connection: StoreConnection, request: PageRequest, head: int) -
 
 
 def _next_position(connection: StoreConnection, end: int, head: int) -> tuple[int, bool]:
-    """Where to go on behind row `end`, and whether there is anything: rows may be far apart."""
+    """Next position after row `end`, and True if anything follows: rows may be far apart."""
     if end >= head:
         return head, False
     found = connection.execute(
@@ -164,7 +164,7 @@ def seq_at_row(connection: StoreConnection, run_key: int, row: int) -> int:
 
 
 def _checked(found: Iterable[tuple[Any, ...]]) -> list[StoredRow]:
-    """Rows with cells of the types and bounds of their columns; the body of a damaged is empty."""
+    """Rows with cells of the types and bounds of their columns; damaged rows get an empty body."""
     return [
         (
             each[0],

@@ -25,19 +25,23 @@ SUMMED: Final = "row, run_key, seq, t_s, wall_s, kind, body, crc"
 """Columns of `NewEvent`, and the checksum."""
 
 WITHIN_KIND: Final = "row, seq, t_s, wall_s, body, crc"
-"""The same of a run's rows of one kind: texts take as long as all other cells together."""
+"""The same for a run's rows of one kind: texts take as long as all other cells together."""
 
 _CELLS: Final = struct.Struct("<qqqdd")
 _WITHIN_HUB: Final = HubIdRange.of_hub(0).last
 _NO_CELLS: Final = (TypeError, AttributeError, UnicodeEncodeError, OverflowError, struct.error)
-"""How cells that are not of an event's types fail to be summed."""
+"""Errors when cells that are not of an event's types are summed."""
 
 _MAX_REPAIRED_BYTES: Final = 2048
-"""A flipped bit of a longer body is not looked for: that would take longer than a commit."""
+"""Longest body that is searched for a flipped bit: a longer search would take more time than a
+commit."""
 
 
 def checksum(event: NewEvent) -> int:
-    """Of one row. Raises: UnicodeEncodeError, OverflowError, struct.error: it cannot be stored."""
+    """Checksum of one row.
+
+    Raises: UnicodeEncodeError, OverflowError, struct.error: it cannot be stored.
+    """
     return crc32(_covered(event))
 
 
@@ -47,7 +51,7 @@ def summed(events: Iterable[NewEvent]) -> list[tuple[Any, ...]]:
 
 
 def is_sound(row: tuple[Any, ...]) -> bool:
-    """Whether the cells of `SUMMED` are what was stored; half a microsecond."""
+    """True if the cells of `SUMMED` match their checksum; half a microsecond."""
     number, run_key, seq, t_s, wall_s, kind, body, stored = row
     try:
         found = crc32(_CELLS.pack(number & _WITHIN_HUB, run_key & _WITHIN_HUB, seq, t_s, wall_s))
@@ -62,7 +66,7 @@ def sound_bodies(
     """Row id, run time and body of one run's rows of one kind; no body where a row is damaged.
 
     Args:
-        rows: Of `WITHIN_KIND`.
+        rows: Rows of `WITHIN_KIND`.
     """
     key = run_key & _WITHIN_HUB
     name = kind.encode()
@@ -115,7 +119,7 @@ def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
 
 
 def repaired_bytes(covered: bytes, stored: int) -> bytes | None:
-    """Bytes as they were before one bit of them or of their sum was flipped; None: it was more."""
+    """Bytes before one bit of them or of their sum flipped; None: more than one flipped."""
     data = bytearray(covered)
     if (crc32(data) ^ stored).bit_count() <= 1:
         return covered
@@ -152,7 +156,7 @@ def wall(cell: object) -> float:
 
 
 def text(cell: object, most: int) -> str:
-    """A text of at most so many characters; empty for what is none."""
+    """A text of at most `most` characters; empty if the cell is no text."""
     return cell[:most] if isinstance(cell, str) else ""
 
 

@@ -1,7 +1,7 @@
-"""Salvage of a damaged SQLite database: what can be read goes into a new one.
+"""Salvage of a damaged SQLite database: everything readable goes into a new one.
 
-A run whose row is lost is made again from its events; what is missing of its events is found and
-filled or marked by `hub.runs.verification`. Packed samples are packed again.
+A run whose row is lost is rebuilt from its events; missing events are found and filled or marked
+by `hub.runs.verification`. Packed samples are packed again.
 """
 
 import re
@@ -31,7 +31,7 @@ _OTHERS: Final = ("facts", "commands")
 """Tables without a number for each row."""
 
 DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What is raised where pages are damaged; the latter where SQLite's own message holds them."""
+"""Errors that damaged pages raise; the latter where SQLite's own message holds them."""
 
 _PAGE_BYTES: Final = 4096
 _SIZE_VALID_FOR: Final = slice(92, 96)
@@ -39,7 +39,7 @@ _FREE_PAGES: Final = slice(32, 40)
 """Source: sqlite.org/fileformat2.html, 1.3."""
 
 _ROOTS: Final = {"table": (b"\x02", b"\x05", b"\x0a", b"\x0d"), "index": (b"\x02", b"\x0a")}
-"""How the first page of a table or index begins; tables may be kept as an index. Source: 1.6."""
+"""First bytes of a table's or index's first page; tables may be kept as an index. Source: 1.6."""
 
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -67,7 +67,7 @@ def salvage(path: Path, why: Exception) -> None:
 
 
 def is_of_tables(exc: sqlite3.OperationalError) -> bool:
-    """Whether a statement failed as a table or column of ours is not there."""
+    """True if a statement failed because a table or column of ours is missing."""
     return exc.sqlite_errorcode == sqlite3.SQLITE_ERROR
 
 
@@ -99,7 +99,7 @@ def _with_its_tables(path: Path, fresh: Path, target: sqlite3.Connection) -> Pat
 
 
 def _has_its_roots(damaged: IO[Any], target: sqlite3.Connection) -> bool:
-    """Whether most pages at which the tables and indexes begin are such pages."""
+    """True if most pages at which the tables and indexes begin are such pages."""
     roots = target.execute(
         "SELECT type, rootpage FROM sqlite_master WHERE rootpage > 1"
     ).fetchall()
@@ -179,7 +179,7 @@ def _readable(source: sqlite3.Connection, table: str, columns: str) -> Iterator[
 
 
 def _behind_damage(source: sqlite3.Connection, query: str, low: int) -> int:
-    """The lowest key from which on something can be read, or that there is nothing."""
+    """The lowest key from which on rows can be read, or at which none are left."""
     bad = 0
     good = 1
     while not _can_read(source, query, low + good):
@@ -220,7 +220,7 @@ class PutAside:
     wall_s: float
 
     def text(self) -> str:
-        """What happened, and what to do, in one sentence without its full stop."""
+        """Event and remedy, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
             f"the database was found to be damaged on {when} and renamed to {self.path};"

@@ -67,7 +67,7 @@ _CANNOT_DECODE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Type
 
 
 class DamagedBlocks(Exception):
-    """Blocks of a run do not hold what they say."""
+    """Blocks of a run cannot be unpacked, or have another number of samples than they should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class SampleBlock:
         run_key: The run.
         after_row: Row id of the newest sample in the block before; 0: it is the first.
         last_row: Row id of the newest sample in it.
-        n_samples: How many.
-        columns: Packed columns by name; one in which nothing was read is left out.
+        n_samples: Number of samples.
+        columns: Packed columns by name; one without any reading is left out.
     """
 
     run_key: int
@@ -90,7 +90,7 @@ class SampleBlock:
 
     @property
     def n_bytes(self) -> int:
-        """Room it takes."""
+        """Size."""
         return sum(map(len, self.columns.values()))
 
 
@@ -100,10 +100,10 @@ class Samples:
 
     Attributes:
         run_key: The run.
-        after_row: Row id behind which they begin.
+        after_row: Row id after which they begin.
         last_row: Row id of the newest of them; `after_row` if there is none.
         t_s: Their run times, as stored.
-        columns: As of `decoded_samples`.
+        columns: See `decoded_samples`.
     """
 
     run_key: int
@@ -122,7 +122,7 @@ class Samples:
 def read_samples(
     connection: StoreConnection, run_key: int, after_row: int, head: int, limit: int
 ) -> Samples:
-    """The oldest samples behind a row, read as events.
+    """The oldest samples after a row, read as events.
 
     Args:
         connection: Any connection on the hub's database.
@@ -135,7 +135,7 @@ def read_samples(
 def row_at_time(
     connection: StoreConnection, run_key: int, after_row: int, head: int, t_s: float
 ) -> int:
-    """Row id behind which a run's samples of a time and later begin, by some thirty look-ups.
+    """Row id after which a run's samples of a time and later begin, by some thirty look-ups.
 
     Args:
         connection: Any connection on the hub's database.
@@ -155,14 +155,14 @@ def row_at_time(
 
 
 def count_samples(connection: StoreConnection, run_key: int, after_row: int, head: int) -> int:
-    """How many samples of a run lie behind a row, up to another."""
+    """Number of a run's samples after a row, up to another."""
     return int(connection.execute(_COUNT, (run_key, after_row, head)).fetchone()[0])
 
 
 def pick_samples(
     connection: StoreConnection, run_key: int, after_row: int, head: int, n_samples: int
 ) -> Samples:
-    """Some of the samples behind a row, about evenly far apart; as `read_samples`."""
+    """Some of the samples after a row, about evenly far apart; as `read_samples`."""
     found: dict[int, tuple[int, object, bytes]] = {}
     of = (run_key, after_row, head)
     first, last = (connection.execute(query, of).fetchone()[0] for query in _ENDS)
@@ -194,7 +194,7 @@ def _times(cells: list[Any]) -> Floats:
 def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
     """Charted values of encoded samples by column, `[n]` each, absent as NaN.
 
-    A column in which nothing was read is left out.
+    A column without any reading is left out.
     """
     samples = _charted(bodies)
     n_fields = len(SAMPLE_COLUMNS)
@@ -224,7 +224,7 @@ def _charted(bodies: list[bytes]) -> list[Any]:
 
 
 def _charted_or_absent(body: bytes) -> Any:
-    """A damaged sample is one in which nothing was read."""
+    """A damaged sample is one without readings."""
     try:
         return _decode_charted(body)
     except _CANNOT_DECODE:
@@ -247,7 +247,7 @@ def next_block(
 
 
 class PackedSamples:
-    """The samples of a run that lie in blocks; columns are read when they are asked for.
+    """The packed samples of a run; columns are read on request.
 
     Attributes:
         last_row: Row id of the newest of them; 0: there is none.

@@ -9,7 +9,7 @@ SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database that this program writes."""
 
 _BUSY_S = 0.5
-"""A stranger who locks the database holds the hub's loop up for so long at most, seconds."""
+"""Time for which a foreign lock on the database may delay the hub's loop, seconds."""
 
 _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -99,7 +99,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def as_text(cell: bytes) -> str:
-    """A stored text; what is none of it is replaced."""
+    """A stored text; invalid bytes are replaced."""
     # Python's own raises for a damaged one, and with it for all rows behind it.
     return cell.decode("utf-8", "replace")
 

@@ -27,7 +27,7 @@ _SCHEMES: Final = ("postgresql://", "postgres://")
 
 
 class StoreRefused(UserError):
-    """This is no place to store in, or it cannot be used here."""
+    """The place to store in is invalid, or cannot be used here."""
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ def open_database(folders: Folders, store: str) -> Database:
 
 
 def open_team_database(folders: Folders, store: str) -> "TeamDatabase":
-    """A team's database as this user's hub stores in it. Args, raises: as above."""
+    """A team's database for this user's hub. Args, raises: as above."""
     check_store(store)
     from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
@@ -71,7 +71,7 @@ def shown_store(store: str) -> str:
 
 
 def try_store(store: str) -> None:
-    """See whether a team's database can be reached, and has no tables of a newer program.
+    """Check that a team's database can be reached, and has no tables of a newer program.
 
     Raises:
         UserError: It cannot be used; says why and what to do.
@@ -86,7 +86,7 @@ def try_store(store: str) -> None:
 
 
 def open_stored(folders: Folders, store: str) -> StoreConnection:
-    """A connection that only reads what hubs have stored.
+    """A connection that only reads the hubs' history.
 
     Raises:
         UserError: The URL names no team's database, or the library for it is not installed.
@@ -104,10 +104,10 @@ def open_stored(folders: Folders, store: str) -> StoreConnection:
 
 
 def check_store(store: str, *, is_public: bool = False) -> None:
-    """See whether a URL can be a team's database, without asking the server.
+    """Check that a URL can be a team's database, without a request to the server.
 
     Args:
-        is_public: It was written where others may read it, as a command line is.
+        is_public: True if it was written where others may read it, as on a command line.
 
     Raises:
         StoreRefused: It cannot.
@@ -132,7 +132,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
 
 
 def _names_password(store: str) -> bool:
-    """Whether a URL names a password, as far as that can be seen without libpq."""
+    """True if a URL contains a password, as far as that can be seen without libpq."""
     try:
         split = urlsplit(store)
     except ValueError:
@@ -161,10 +161,10 @@ def store_named(name: str) -> str:
 
 
 def stored_store(folders: Folders) -> str:
-    """Where the settings say this user's hubs store; empty: in their own file.
+    """Store of this user's hubs by the settings; empty: their own file.
 
     Raises:
-        StoreRefused: They cannot be read: a hub must not begin another history then.
+        StoreRefused: The settings cannot be read: a hub must not begin another history then.
     """
     path = folders.settings / SETTING_NAME
     try:
@@ -184,6 +184,6 @@ def _why(exc: Exception) -> str:
 
 
 def write_store(folders: Folders, store: str) -> None:
-    """Have this user's hubs store there from their next start on. Raises: OSError."""
+    """Set the store of this user's hubs, from their next start on. Raises: OSError."""
     make_own_folder(folders.settings)
     write_private(folders.settings / SETTING_NAME, msgspec.json.encode(_Setting(store)))

@@ -21,7 +21,7 @@ from kmonitor_agent.wire.messages.access_messages import (
 from kmonitor_agent.wire.messages.unions import ErrorMessage
 
 Reply = Callable[[msgspec.Struct], object]
-"""Sends the answer to who asked."""
+"""Sends the reply to the requester."""
 
 
 class AccessService:
@@ -34,7 +34,7 @@ class AccessService:
         self._clock = clock
 
     def serve(self, peer: Peer, request: KeysRequest | AuditRequest, reply: Reply) -> None:
-        """Answer an operator, once what was changed is written down."""
+        """Answer an operator, once the change is written."""
         match request:
             case AuditRequest():
                 rows, more = self._event_log.database.audit_rows(request.before, request.limit)

@@ -25,22 +25,22 @@ class EditService:
         is_abandoned: "Callable[[RunRecord], bool]",
         is_read_only: bool = False,
     ) -> None:
-        """Begin.
+        """Prepare the service.
 
         Args:
-            log: Knows the runs.
+            log: Event log with the runs.
             is_abandoned: True if a run that is not over may be deleted all the same.
-            is_read_only: Nothing can be changed here.
+            is_read_only: True if nothing can be changed here.
         """
         self._is_abandoned = is_abandoned
         self._is_read_only = is_read_only
         self._event_log = log
 
     def apply_edit(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
-        """Change a run, or say why not; what is confirmed is in the database.
+        """Change a run, or say why not; a confirmed change is in the database.
 
         Args:
-            who: Whose wish it is, for the audit.
+            who: Name of the requester, for the audit.
         """
         record = self._event_log.registry.get(request.run)
         if self._event_log.registry.is_of_another(request.run):
@@ -66,7 +66,7 @@ class EditService:
         return EditReply(request_id=request.request_id, run=request.run)
 
     def _write_edit(self, who: str, record: RunRecord, request: EditRequest) -> bool:
-        """Whether it is written; where it is not, it is not done later either."""
+        """True if the edit is written; otherwise it is not made later either."""
         run = record.run
         name = record.name
         rows = [(who, what, run, name, result) for what, result in _audit_entries(request)]
@@ -94,7 +94,7 @@ class EditService:
 
 
 def _audit_entries(request: EditRequest) -> list[tuple[str, str]]:
-    """What is done, and with what result, as the audit has it."""
+    """Actions and results of an edit, for the audit."""
     if request.delete:
         return [("delete", "done")]
     deeds: list[tuple[str, str]] = []

@@ -32,14 +32,14 @@ _EVENTS = (
 
 
 class GrowingArray:
-    """Float64 values that are only ever added to."""
+    """Float64 values to which others are only appended."""
 
     def __init__(self, n_missing: int = 0) -> None:
         self._values = np.full(max(_FIRST_CAPACITY, 2 * n_missing), np.nan)
         self._n = n_missing
 
     def extend(self, values: Floats) -> None:
-        """Add values at the end."""
+        """Append values."""
         end = self._n + len(values)
         if end > len(self._values):
             grown = np.full(max(end, 2 * len(self._values)), np.nan)
@@ -76,7 +76,7 @@ class EpochColumns:
         self._indices: dict[tuple[int, int], list[int]] = {}
 
     def begin(self, t_s: float, event: EpochStarted) -> None:
-        """An epoch began; after a restart the same one may begin again."""
+        """Begin an epoch; after a restart the same one may begin again."""
         self._indices.setdefault((event.fit, event.epoch), []).append(len(self.starts))
         self.starts.append(t_s)
         self.ends.append(math.nan)
@@ -109,7 +109,7 @@ class RunColumns:
     """
 
     def __init__(self, run_key: int, *, is_packed_wanted: bool = True) -> None:
-        """Args: `is_packed_wanted`: False: all samples are read as events; blocks are damaged."""
+        """Args: `is_packed_wanted`: False to read all samples as events: blocks are damaged."""
         self.epochs = EpochColumns()
         self.gaps_t_s: list[float] = []
         self.row = 0
@@ -132,7 +132,7 @@ class RunColumns:
 
     @property
     def n_samples(self) -> int:
-        """Samples that are in here."""
+        """Number of samples read so far."""
         return len(self._packed_t_s) + len(self._t_s.values)
 
     def update(
@@ -142,14 +142,14 @@ class RunColumns:
         wanted: Sequence[str],
         n_samples: int = BLOCK_SAMPLES,
     ) -> Samples | None:
-        """Read the next part of what was stored up to row `head`.
+        """Read the next part of the run, up to row `head`.
 
-        Once `row` has got there, all is read and the `wanted` columns are ready.
+        Once `row` has reached `head`, everything is read and the `wanted` columns are ready.
 
         Args:
             connection: Any connection on the hub's database.
-            head: Up to this row, or further if samples behind it are in here already.
-            n_samples: At most so many samples are read as events.
+            head: Last row; columns may go further if samples after it are read already.
+            n_samples: Maximum number of samples read as events.
 
         Returns:
             The samples that were read as events.
@@ -173,16 +173,16 @@ class RunColumns:
         n_samples: int,
         between_s: tuple[float, float] = (0.0, math.inf),
     ) -> int:
-        """Have packed samples and some of the others in here, all up to row `head`; once, first.
+        """Read packed samples and some of the others, all up to row `head`; once, first.
 
         Args:
             connection: Any connection on the hub's database.
-            head: Up to this row.
-            n_samples: So many of the others; all of them, where there are no more.
+            head: Last row.
+            n_samples: Number of the others to read; all of them if there are no more.
             between_s: Others of these run times only, seconds, both included.
 
         Returns:
-            One of how many of the others is in here; 1: all of them.
+            n: one in n of the others was read; 1: all of them.
 
         Raises:
             DamagedBlocks: Packed samples are not what they were.
@@ -234,7 +234,7 @@ class RunColumns:
         """Run times and values of a column without its NaNs; empty if it was never read.
 
         Args:
-            column: One that was wanted in the last `update`, or any that is not of samples.
+            column: A column requested in the last `update`, or any that is not of samples.
         """
         if is_sample_column(column):
             return self._with_counts(column, *self._sampled(column))
@@ -245,13 +245,14 @@ class RunColumns:
     def breaks_t_s(self, column: str) -> Floats:
         """Run times, rising, at which the line of a column breaks.
 
-        Where events are lost or a later process began; and where an epoch has no number (NaN).
+        The line breaks where events are lost, where a later process began, and where an epoch has
+        no number (NaN).
         """
         pairs = _as_pairs(self.epochs.values.get(column, []))
         return np.sort(np.concatenate((self.gaps_t_s, pairs[np.isnan(pairs[:, 1]), 0])))
 
     def names(self) -> list[str]:
-        """Columns in which anything was read, in order of their names."""
+        """Columns with at least one value, sorted by name."""
         packed = self._packed.names if self._packed is not None else frozenset[str]()
         return sorted({*packed, *self._columns, *self._counted, *self.epochs.values})
 

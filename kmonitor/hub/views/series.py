@@ -1,4 +1,4 @@
-"""The series thread: answers to charts' requests, and the packing of samples that it also does."""
+"""The series thread: it answers charts' requests, and packs samples."""
 
 import math
 import queue
@@ -41,25 +41,25 @@ _JOIN_S = 10.0
 _RETRY_MS = 1000
 _MOST_EPOCHS = MAX_EPOCH_BYTES // 8
 _OUTLINE_OVER = 100_000
-"""With more events to read than these, which takes half a second, an outline comes first."""
+"""Number of events to read, half a second's worth, above which an outline comes first."""
 
 _OUTLINE_SAMPLES = 4_000
-"""As many points as a chart of the window asks for."""
+"""Samples of an outline: as many points as a chart of the window requests."""
 
 _LARGEST_ORDINAL = 2**31 - 1
 
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """A question, and how far the thread is with it.
+    """A request, and its progress in the thread.
 
     Attributes:
-        pending_request: The question, as the main thread knows it.
+        pending_request: The request, as the main thread knows it.
         series_request: Its contents.
-        run_key: Of this run.
-        sources: Of the columns that it asks for.
-        head: Row up to which it is answered; None: not begun.
-        columns: The run's, from then on.
+        run_key: Key of the run in the database.
+        sources: Sources of the requested columns.
+        head: Last row of the answer; None: not begun.
+        columns: Columns of the run, from then on.
     """
 
     pending_request: PendingRequest
@@ -78,11 +78,10 @@ class _Packing:
 class SeriesThread:
     """Owns the thread `kmonitor-hub-series` and its read-only connection.
 
-    Columns of the runs asked for last are kept in memory, within 256 MiB, and only what was
-    stored since is read again. A run of many samples that are not packed is read a block's worth
-    at a time: other questions come in between, and each block is handed on to be stored. One such
-    run is read after the other, since each takes memory. All methods are for the hub's main
-    thread.
+    Columns of the runs requested last are kept in memory, within 256 MiB, and only rows stored
+    since are read again. A run of many samples that are not packed is read a block's worth at a
+    time: other requests come in between, and each block is handed on to be stored. Such runs are
+    read one after the other, since each takes memory. All methods are for the hub's main thread.
     """
 
     def __init__(
@@ -93,12 +92,13 @@ class SeriesThread:
         block_samples: int = BLOCK_SAMPLES,
         outline_over: int = _OUTLINE_OVER,
     ) -> None:
-        """Nothing runs before `start`.
+        """Prepare the thread; nothing runs before `start`.
 
         Args:
-            open_reader: Gives a connection for the thread.
+            open_reader: Opens a connection for the thread.
             wake_hub: Makes the hub's loop take answers; called from this thread.
-            outline_over: With more events than these to read, an outline comes first if wanted.
+            outline_over: Number of events to read, above which an outline comes first if
+                requested.
         """
         self._open_reader = open_reader
         self._wake_hub = wake_hub
@@ -116,14 +116,14 @@ class SeriesThread:
 
     @property
     def is_working(self) -> bool:
-        """Whether it computes an answer now, which may take much memory for a while."""
+        """True while it computes an answer, which may take much memory for a while."""
         return len(self._open) > 0
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the part of a run that it reads."""
+        """End the thread after the part of a run that it is reading."""
         self._is_stopping.set()
         self._jobs.put(None)
         if self._thread.is_alive():
@@ -137,7 +137,7 @@ class SeriesThread:
         sources: list[FieldSource],
         n_events: int = 0,
     ) -> bool:
-        """Take a question, once; False when too many wait."""
+        """Add a request, once; False if too many wait."""
         return self._open.take(
             identity,
             request,
@@ -149,7 +149,7 @@ class SeriesThread:
         return self._open.late_replies()
 
     def pop_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
-        """(routing id, answer) of questions that are done."""
+        """(routing id, answer) of requests that are done."""
         answers: list[tuple[bytes, msgspec.Struct]] = []
         while self._answers:
             question, reply = self._answers.popleft()
@@ -159,15 +159,15 @@ class SeriesThread:
         return answers
 
     def pack(self, run_keys: list[int]) -> None:
-        """Have the first of these runs that has enough samples pack a block of them."""
+        """Pack a block of samples of the first of these runs that has enough."""
         self._jobs.put(_Packing(run_keys))
 
     def pop_packed(self) -> tuple[SampleBlock | None, list[int]] | None:
-        """A block, if there was one to pack, and the runs that had too few; None: not yet."""
+        """A block, if there was one to pack, and the runs with too few samples; None: not yet."""
         return self._packed.popleft() if self._packed else None
 
     def pop_blocks(self) -> list[SampleBlock]:
-        """Blocks of what was read as events for an answer, so that this is done once."""
+        """Blocks of samples that were read as events for an answer, so that this is done once."""
         blocks: list[SampleBlock] = []
         while self._blocks:
             blocks.append(self._blocks.popleft())
@@ -192,14 +192,14 @@ class SeriesThread:
             self._long.popleft()
 
     def _next(self) -> _Job | _Packing | None:
-        """What was not begun; waits for it only where there is nothing to go on with."""
+        """The next new job; wait for one only if no long job is open."""
         try:
             return self._jobs.get(block=not self._long)
         except queue.Empty:
             return None
 
     def _continue_job(self, connection: StoreConnection, job: _Job) -> bool:
-        """Read the next part for a question; True once it is answered."""
+        """Read the next part for a request; True once it is answered."""
         reply = self._answer(connection, job)
         self._open.beat += 1
         if reply is not None:
@@ -225,9 +225,9 @@ class SeriesThread:
             )
 
     def _outline(self, connection: StoreConnection, job: _Job) -> bool:
-        """Answer from some of the samples where all take long; True: no more are needed.
+        """Answer from some of the samples if all take long; True: no more are needed.
 
-        So it is where a part of the run's time is wanted that has few samples.
+        No more are needed if a part of the run's time is requested that has few samples.
         """
         request = job.series_request
         head = job.head or 0
@@ -360,17 +360,17 @@ def _floats(values: Floats) -> bytes:
 
 
 PACK_EVERY_S: Final = 0.25
-"""Where there was nothing to pack; while there is, one block follows the other."""
+"""Interval of attempts with nothing to pack, seconds; else one block follows the other."""
 
 BUSY_EVERY_S: Final = 1.0
-"""A block each so often while events arrive: packing one takes about 35 ms, of which the
-interpreter has to give two thirds."""
+"""Interval of blocks while events arrive, seconds: packing one takes about 35 ms, of which two
+thirds hold the interpreter."""
 
 
 class SamplePacker:
     """Keeps samples packed. Owned by the hub's main thread; the series thread does the work.
 
-    One block is under way at a time, so that none is packed twice.
+    Only one block is in progress at a time, so that none is packed twice.
     """
 
     def __init__(self, log: HubEventLog, series: SeriesThread, clock: Clock) -> None:
@@ -384,7 +384,7 @@ class SamplePacker:
         self._not_before_s = 0.0
 
     def step(self) -> None:
-        """Have the next block packed when it is time; called each `PACK_EVERY_S`."""
+        """Start the next block when it is due; called every `PACK_EVERY_S`."""
         if self._is_packing:
             return
         now_s = self._clock.monotonic_s()
@@ -399,7 +399,7 @@ class SamplePacker:
             self._series.pack(candidates)
 
     def store_packed(self) -> None:
-        """Take what was packed; whenever the thread of the series has something."""
+        """Take the packed blocks; called whenever the series thread has results."""
         for block in self._series.pop_blocks():
             if not self._event_log.trouble:  # packed again when it can be written
                 self._event_log.add_block(block)

@@ -52,23 +52,24 @@ if TYPE_CHECKING:
 
 
 TURN_S: Final = 0.02
-"""So long pages are answered before everybody else has a turn; one takes up to 5 ms."""
+"""Time for which pages are answered before others have a turn, seconds; one takes up to 5 ms."""
 
 MOST_OF_ONE: Final = 8
-"""Requests of one desktop that wait; of more the oldest goes, whose asker repeats it."""
+"""Maximum number of waiting requests of one desktop; above it the oldest is dropped, and the
+desktop repeats it."""
 
 _PAGE_ROWS: Final = 1000
 _LEAST_ROWS: Final = 50
 
 
 class RowsQueue:
-    """Who asks is answered in turn, with the shorter a page the more of them wait.
+    """Answers desktops in turn, with shorter pages the more of them wait.
 
     Owned by the hub's main thread.
     """
 
     def __init__(self, answer: Callable[[bytes, RowsRequest], None], clock: Clock) -> None:
-        """Args: `answer`: Reads and sends one page. `clock`: When a turn is over."""
+        """Args: `answer`: reads and sends one page. `clock`: ends a turn."""
         self._answer = answer
         self._clock = clock
         self._waiting: dict[bytes, deque[RowsRequest]] = {}
@@ -78,7 +79,7 @@ class RowsQueue:
         return len(self._waiting)
 
     def put(self, identity: bytes, request: RowsRequest) -> None:
-        """Answer a request, now if nobody waits and the turn is not over."""
+        """Answer a request, now if no other waits and the turn is not over."""
         if not self._waiting and self._clock.monotonic_s() < self._end_s:
             self._answer(identity, request)
             return
@@ -87,7 +88,7 @@ class RowsQueue:
             requests.append(request)
 
     def serve(self) -> None:
-        """Begin a turn: answer who waits, each once before anybody twice."""
+        """Begin a turn: answer waiting desktops, each once before any of them twice."""
         self._end_s = self._clock.monotonic_s() + TURN_S
         while self._waiting and self._clock.monotonic_s() < self._end_s:
             most = max(_LEAST_ROWS, _PAGE_ROWS // len(self._waiting))
@@ -99,7 +100,7 @@ class RowsQueue:
             self._answer(identity, replace(request, limit=min(request.limit, most)))
 
     def forget(self, identity: bytes) -> None:
-        """Drop the requests of somebody who is gone."""
+        """Drop the requests of a desktop that is gone."""
         self._waiting.pop(identity, None)
 
 
@@ -111,7 +112,7 @@ _HINT_INTERVAL_S = 0.2
 
 
 class SeriesProvider(Protocol):
-    """Who answers questions for series, on a thread of its own."""
+    """Answers requests for series, on a thread of its own."""
 
     def add_request(
         self,
@@ -121,32 +122,32 @@ class SeriesProvider(Protocol):
         sources: list[FieldSource],
         n_events: int,
     ) -> bool:
-        """Take a question, once; False when too many wait."""
+        """Add a request, once; False if too many wait."""
         ...
 
 
 class VerdictProvider(Protocol):
-    """Who judges runs, on a thread of its own."""
+    """Judges runs, on a thread of its own."""
 
     def add_request(
         self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int
     ) -> bool:
-        """Take a question, once; False when too many wait."""
+        """Add a request, once; False if too many wait."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ViewerContext:
-    """What `ViewerService` is given to answer with.
+    """Collaborators of `ViewerService`.
 
     Attributes:
         host: Name of this host.
         series: Answers requests for series.
         verdicts: Judges runs.
-        commands: Judges commands.
-        edits: Judges and does edits.
-        peer_of: Returns who is behind an identity.
-        troubles: Returns what is wrong with the hub.
+        commands: Checks and queues commands.
+        edits: Checks and makes edits.
+        peer_of: Returns the peer behind an identity.
+        troubles: Returns the hub's troubles.
         on_hub_request: Answers `HubRequest`.
         on_access_request: Answers `KeysRequest` and `AuditRequest`.
     """
@@ -166,7 +167,7 @@ class ViewerService:
     """Owned by the hub's main thread.
 
     Attributes:
-        rows_queue: Requests for pages that wait.
+        rows_queue: Waiting requests for pages.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class ViewerService:
         return len(self._last_ping_s)
 
     def count_desktops(self) -> int:
-        """Desktops that are connected now; who asked once, as the command line does, is none."""
+        """Number of connected desktops, without clients that ask once, as the command line."""
         hint = self._news()
         for identity in list(self._pinging):
             if not self._send(identity, hint):
@@ -226,7 +227,7 @@ class ViewerService:
             )
 
     def hint(self) -> None:
-        """Notify every desktop that there is something new, at most five times a second."""
+        """Notify every desktop of changes, at most five times a second."""
         now_s = self._clock.monotonic_s()
         hint = self._news()
         if hint == self._hinted or now_s < self._hint_after_s:
@@ -254,7 +255,7 @@ class ViewerService:
             self._forget(identity)
 
     def end_sessions(self, keys: set[str]) -> None:
-        """Forget who came with these keys."""
+        """Forget the desktops with these keys."""
         for identity in [who for who in self._last_ping_s if sender_key(who) in keys]:
             self._forget(identity)
 
@@ -325,7 +326,7 @@ class ViewerService:
         )
 
     def _summaries(self, records: "Sequence[RunRecord]") -> tuple[list[RunSummary], int]:
-        """Summaries that fit into one answer, and of how many of the records they are."""
+        """Summaries that fit into one reply, and the number of records that they cover."""
         found: list[RunSummary] = []
         n_bytes = 0
         for number, record in enumerate(records):
@@ -449,7 +450,7 @@ def _source_field(column: str) -> str:
 
 
 class CommandService:
-    """Queues commands that can be carried out, refuses others at once, with a reason.
+    """Queues commands that can be carried out, and refuses others at once, with a reason.
 
     Owned by the hub's main thread.
     """
@@ -463,7 +464,7 @@ class CommandService:
         self._clock = clock
 
     def submit(self, request: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
-        """Take a command, or one asked again; returns its status."""
+        """Add a command, or find one that was requested before; return its status."""
         entry = self._known(request.id)
         if entry is None:
             record = self._event_log.registry.get(request.run)
@@ -481,7 +482,7 @@ class CommandService:
         return lambda: CommandReply(request_id=request.request_id, status=entry.status())
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:
-        """The command in the queue; None if it cannot be written: it is not done later either."""
+        """The queued command; None if it cannot be written: it is then not carried out later."""
         queue = self._event_log.command_queue
         refusal = self._refusal(request)
         result = f"refused: {refusal}" if refusal else "queued"

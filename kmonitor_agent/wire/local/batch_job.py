@@ -14,16 +14,16 @@ from typing import Any, Final, cast
 
 @dataclass(frozen=True, slots=True)
 class BatchJob:
-    """Which part of which job a process is; all empty outside of one.
+    """Part of a batch job that a process is; all empty outside of a job.
 
     Attributes:
         system: "slurm", "pbs", "lsf" or "sge"; empty when no scheduler started it.
         id: The job's id there, with the task of an array ("77_3").
-        name: The job's name; empty when it has none that says anything.
-        ends_wall_s: When its time limit ends it, UTC epoch seconds; None when unknown.
-        rank: Which of the processes of one strategy it is, from 0; None when it is alone.
-        world_size: How many they are; 0 when it is alone.
-        group: The same for all of them and for no others at the same time; may be empty.
+        name: The job's name; empty if it has none or a generic one.
+        ends_wall_s: End of its time limit, UTC epoch seconds; None if unknown.
+        rank: Rank among the processes of one strategy, from 0; None if it is alone.
+        world_size: Number of these processes; 0 if it is alone.
+        group: Id that all of them share, and no others at the same time; may be empty.
     """
 
     system: str = ""
@@ -36,7 +36,7 @@ class BatchJob:
 
     @property
     def label(self) -> str:
-        """The job in two words ("slurm 1234"), or nothing."""
+        """Scheduler and id of the job ("slurm 1234"), or nothing."""
         return f"{self.system} {self.id}" if self.id else ""
 
 
@@ -53,7 +53,8 @@ _LAUNCHERS: Final = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ("PMIX_NAMESPACE",), ()),
     ("PMI_RANK", "PMI_SIZE", ("PMI_JOBID",), ("PMI_PORT",)),
 )
-"""Variables of rank and size, of a name of the launch, of where its processes meet."""
+"""Variables of rank and size, of a name of the launch, and of the address at which its processes
+meet."""
 
 _TF_TASK_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
 

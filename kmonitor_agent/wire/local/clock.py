@@ -1,4 +1,4 @@
-"""Time as agent and hub read it, so that tests can move it, and whether to believe the date."""
+"""Clocks of agent and hub, which tests can move, and a check of the wall clock."""
 
 import contextlib
 import math
@@ -12,10 +12,10 @@ from kmonitor_agent.wire.messages.fields import clamp_wall
 
 
 class Clock(Protocol):
-    """Where time comes from. Intervals are taken on `monotonic_s` only."""
+    """Source of time. Intervals are measured with `monotonic_s` only."""
 
     def monotonic_s(self) -> float:
-        """Seconds on a clock that never goes back; its zero means nothing."""
+        """Seconds on a clock that never goes back, from an arbitrary zero."""
         ...
 
     def wall_s(self) -> float:
@@ -32,12 +32,12 @@ class SystemClock:
         return time.monotonic()
 
     def wall_s(self) -> float:
-        """Seconds of `time.time`, as far as messages can say them: 1970 to 2200."""
+        """Seconds of `time.time`, within the bounds of messages: 1970 to 2200."""
         return clamp_wall(time.time())
 
 
 CLOCK_NAME: Final = "clock"
-"""File with the newest time that was seen, and for how long the clock is not believed yet."""
+"""File with the newest time that was seen, and the time for which the clock is not yet trusted."""
 
 _HOUR_S: Final = 3600.0
 _DAY_S: Final = 24 * _HOUR_S
@@ -46,16 +46,16 @@ _NOTED_EVERY_S: Final = 600.0
 
 
 class WallClockCheck:
-    """Detects a wall clock that jumped ahead; nothing old is deleted until it is believed again.
+    """Detects a wall clock that jumped ahead; nothing old is deleted until it is trusted again.
 
-    Owned by one thread; to be asked every half hour or more often.
+    Owned by one thread; call `believes` every half hour or more often.
     """
 
     def __init__(self, clock: Clock, noted: Path | None = None) -> None:
-        """Begin with what was noted.
+        """Begin with the stored time.
 
         Args:
-            noted: Folder with the file `clock`; None: nothing is noted.
+            noted: Folder with the file `clock`; None: nothing is stored.
         """
         self._clock = clock
         self._file = None if noted is None else noted / CLOCK_NAME
@@ -63,7 +63,7 @@ class WallClockCheck:
         self._noted_s = self._newest_s
 
     def believes(self) -> bool:
-        """True if what is old by the clock is old."""
+        """True if the clock can be trusted to tell what is old."""
         wall_s = self._clock.wall_s()
         passed_s = wall_s - self._newest_s
         if passed_s < -_HOUR_S:

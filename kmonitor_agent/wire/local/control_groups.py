@@ -14,21 +14,21 @@ from kmonitor_agent.wire.messages.readings import Reading
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _USED: Final = {1: "memory.usage_in_bytes", 2: "memory.current"}
 _HIGH: Final = "memory.high"
-"""Of version 2: above it the kernel throttles all of the group, whatever its `memory.max`."""
+"""Version 2 only: above it the kernel throttles all of the group, whatever its `memory.max`."""
 
 _GIVEN: Final = {1: "total_inactive_file", 2: "inactive_file"}
 _TAKEN_BACK: Final = {
     1: ("total_inactive_file", "total_active_file"),
     2: ("inactive_file", "active_file", "slab_reclaimable"),
 }
-"""What the kernel can take back, in `memory.stat`."""
+"""Lines of `memory.stat` with memory that the kernel can take back."""
 
 _REST: Final = 1000.0
 _UNLIMITED_BYTES: Final = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
 
 _MOST_DIGITS: Final = 20
-"""Of a number of 64 bits."""
+"""Digits of a number of 64 bits."""
 
 
 def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
@@ -76,11 +76,11 @@ class LimitingCgroup:
     in the end: so the account is compared with the limit alone, and growth is judged without it.
 
     Attributes:
-        limit: As of the last `find`, bytes.
+        limit: Limit as of the last `find`, bytes.
     """
 
     def __init__(self, proc: Path = Path("/proc/self")) -> None:
-        """Find it.
+        """Find the group.
 
         Args:
             proc: The process's folder in procfs.
@@ -92,11 +92,11 @@ class LimitingCgroup:
         self.find()
 
     def find(self) -> None:
-        """Find it again: limits change, and processes are moved."""
+        """Find the group again: limits change, and processes are moved."""
         self.limit, self._version, self._folder = _find_limit(self._proc)
 
     def used(self) -> Reading:
-        """What counts against the limit, bytes; about 10 us.
+        """Memory that counts against the limit, bytes; takes about 10 us.
 
         The kernel adds up `memory.stat` over all processors, and may take milliseconds: it is read
         as often as a thousandth of a core allows.
@@ -118,7 +118,7 @@ class LimitingCgroup:
         return Reading(value, "bytes", f"cgroup: {path} less inactive_file")
 
     def left(self) -> Reading:
-        """What is left of the limit, pages that the kernel can take back not counted, bytes."""
+        """Rest of the limit, bytes; pages that the kernel can take back do not count as used."""
         used = self.used()  # reads the kinds of pages
         if self._folder is None or used.value is None or self.limit.value is None:
             return Reading.missing("bytes", used.absent)
@@ -134,7 +134,7 @@ class LimitingCgroup:
 
 
 def read_count(path: Path) -> int | None:
-    """The number that is all of a file; None: there is none, or it says "max"."""
+    """The number that is the whole content of a file; None: there is no number, or it is "max"."""
     try:
         text = read_whole(path).strip()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
@@ -148,12 +148,12 @@ COUNTED_ALONE: Final = "memory.oom_control"
 
 @dataclass(frozen=True, slots=True)
 class OomKillCounts:
-    """Two counters that only rise; None where there is none to read.
+    """Two counters that only rise; None where a counter cannot be read.
 
     Attributes:
-        group: Of this process's control group, or the nearest above it that counts.
-        group_source: The file.
-        host: Of the whole host.
+        group: Kills in this process's control group, or the nearest above it that counts.
+        group_source: File of that counter.
+        host: Kills on the whole host.
     """
 
     group: int | None = None
@@ -179,7 +179,7 @@ def read_oom_kills(proc: Path = Path("/proc")) -> OomKillCounts:
 
 
 def oom_counter_files(process: Path) -> Iterator[Path]:
-    """Where kills in a process's control group are counted, and in each group above it.
+    """Files that count kills in a process's control group, and in each group above it.
 
     Args:
         process: Its folder in procfs.
@@ -189,7 +189,7 @@ def oom_counter_files(process: Path) -> Iterator[Path]:
 
 
 def read_oom_kill_count(path: Path) -> int | None:
-    """The kills that such a file, or /proc/vmstat, counts; None where it cannot be read."""
+    """Number of kills in such a file, or in /proc/vmstat; None if it cannot be read."""
     return read_line_count(path, "oom_kill")
 
 
@@ -204,7 +204,7 @@ def read_line_count(path: Path, wanted: str) -> int | None:
 
 
 def read_whole(path: Path | str) -> bytes:
-    """All of a file of the kernel's, which gives a page at a time; half of `Path.read_bytes`."""
+    """All of a kernel file, which comes a page at a time; half the time of `Path.read_bytes`."""
     number = os.open(path, os.O_RDONLY)
     try:
         text = b""
@@ -217,7 +217,7 @@ def read_whole(path: Path | str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """Where a hierarchy is mounted, and which of its groups is at the mount point."""
+    """Mount point of a hierarchy, and the group at that point."""
 
     at: Path
     root: PurePosixPath
@@ -263,7 +263,7 @@ def _memory_folders(groups: str, mounts: str) -> Iterator[tuple[int, Path]]:
 def _group_folders(groups: str, mounts: str, controller: str) -> tuple[tuple[int, Path], ...]:
     """Version and folder of the process's group and those above it, for one controller.
 
-    Looked for each ten seconds, in mounts that stay: to find them takes 0.3 ms.
+    Looked up every ten seconds, in mounts that stay: finding them takes 0.3 ms.
     """
     return tuple(_find_folders(groups, mounts, controller))
 
@@ -311,13 +311,13 @@ def _below(root: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
 
 @dataclass(frozen=True, slots=True)
 class ThrottlingCounter:
-    """Where it is counted for how long a group was kept from the processors.
+    """Counter of the time for which a group was kept from the processors.
 
     Attributes:
         path: The file; None: there is none.
-        name: Of its line.
+        name: Name of its line.
         unit_s: Seconds of one count.
-        absent: Why there is none.
+        absent: Why there is no counter.
     """
 
     path: Path | None = None
@@ -327,7 +327,7 @@ class ThrottlingCounter:
 
     @classmethod
     def find(cls, proc: Path = Path("/proc/self")) -> "ThrottlingCounter":
-        """That of a process's group, or of the nearest above it that counts.
+        """The counter of a process's group, or of the nearest above it that counts.
 
         Args:
             proc: The process's folder in procfs.
@@ -343,6 +343,6 @@ class ThrottlingCounter:
         return cls(absent="no cgroup limits this process's CPU time")
 
     def read_s(self) -> float | None:
-        """Seconds since the group was made; None: not known."""
+        """Throttled time since the group was created, seconds; None: unknown."""
         count = None if self.path is None else read_line_count(self.path, self.name)
         return None if count is None else self.unit_s * count

@@ -14,7 +14,7 @@ except ImportError:  # Windows has none
 
 
 def check_file_limit(end_bytes: int) -> None:
-    """See that a file may have so many bytes. Raises: OSError, as a write would."""
+    """Check that a file may have this size. Raises: OSError, as a write would."""
     if resource is None:
         return
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

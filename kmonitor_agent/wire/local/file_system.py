@@ -16,7 +16,8 @@ NETWORK_FILE_SYSTEMS: Final = frozenset(
     | {"fuse.glusterfs"}
     | {"fuse.juicefs", "fuse.gcsfuse", "fuse.rclone", "fuse.blobfuse2"}
 )
-"""Where locks of other machines cannot be trusted, and sockets do not work between them.
+"""File systems on which locks of other machines cannot be trusted, and sockets do not work between
+machines.
 
 Source: `/proc/self/mountinfo` (Linux), psutil's `fstype` (macOS), drive kind (Windows).
 """
@@ -29,11 +30,11 @@ Mount = tuple[str, str]
 
 
 def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
-    """The kind of file system that a path lies on or would lie on; empty if it is not known.
+    """The kind of file system that a path lies on or would lie on; empty if unknown.
 
     Args:
         path: Need not exist.
-        mounts: What is mounted, the newest last; None: asked of the system.
+        mounts: Mounts, the newest last; None: those of the system.
     """
     best = -1
     kind = ""
@@ -49,12 +50,12 @@ def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
 
 
 def is_on_network_file_system(path: Path) -> bool:
-    """True if a path lies on a file system that other machines see too, as far as is known."""
+    """True if a path lies on a file system that other machines see too, as far as known."""
     return file_system_of(path) in NETWORK_FILE_SYSTEMS
 
 
 def mounted() -> list[Mount]:
-    """Everything that is mounted here, the newest last; empty where the system does not say."""
+    """All mounts of this system, the newest last; empty if the system does not list them."""
     if sys.platform == "linux":
         try:
             lines = _MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
@@ -65,7 +66,7 @@ def mounted() -> list[Mount]:
 
 
 def parse_mount(line: str) -> Mount | None:
-    """One line of `mountinfo`; None if it is none. Source: proc(5)."""
+    """One line of `mountinfo`; None if it is not valid. Source: proc(5)."""
     before, dash, after = line.partition(" - ")
     fields = before.split(" ")
     kinds = after.split(" ")
@@ -84,25 +85,25 @@ def _mounted_elsewhere() -> list[Mount]:
 
 
 CHECK_S: Final = 0.5
-"""How long a disk may take to answer; one that hung once is not asked again until it answers."""
+"""Time that a disk may take to answer, seconds; after a hang only an answer allows a new check."""
 
 _NAME: Final = "kmonitor-look"
 
 
 class BoundedPathCheck:
-    """Checks a path for a bounded time: asks on a thread of its own; any thread may call it."""
+    """Checks a path within a bounded time, on a thread of its own; any thread may call it."""
 
     def __init__(self, within_s: float = CHECK_S) -> None:
-        """Nothing is read yet.
+        """Read nothing yet.
 
         Args:
-            within_s: How long an answer is waited for, seconds.
+            within_s: Maximum time to wait for an answer, seconds.
         """
         self._within_s = within_s
         self._asking: threading.Thread | None = None
 
     def sees(self, path: Path, check: Callable[[Path], bool]) -> bool:
-        """True if `check` says so of a path; False where there is no answer in time.
+        """True if `check` is true of a path; False if there is no answer in time.
 
         Args:
             check: `Path.is_file` or `Path.is_dir`.
@@ -126,4 +127,4 @@ class BoundedPathCheck:
 
 
 DISK: Final = BoundedPathCheck()
-"""The one of this process."""
+"""The check that this process shares."""

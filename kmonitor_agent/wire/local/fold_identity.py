@@ -19,9 +19,9 @@ class FoldIdentity(msgspec.Struct, frozen=True):
 
     Attributes:
         study: The study's id.
-        fold: From 0.
-        folds: How many the study has; 0: not known.
-        attempt: From 1.
+        fold: Index of the fold, from 0.
+        folds: Number of folds of the study; 0: unknown.
+        attempt: Number of the attempt, from 1.
         script: Path of the script or name of the module that the function is from.
         noun: See `Noun`.
     """
@@ -35,11 +35,11 @@ class FoldIdentity(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people, the same at every try, as its run's name is: "fold 2", from 0."""
+        """Text for people, the same for every attempt, and its run's name: "fold 2", from 0."""
         return f"{self.noun} {self.fold}"
 
     def as_variable(self) -> str:
-        """As the environment carries it."""
+        """Value of the environment variable."""
         return msgspec.json.encode(self).decode()
 
 

@@ -24,7 +24,7 @@ class FolderLock:
 
     @classmethod
     def acquire(cls, folder: Path, name: str = LOCK_NAME) -> "FolderLock | None":
-        """The lock of a folder, of a run's or of that name; None while another holds it.
+        """The lock of a folder, of a run's or of that name; None while another process holds it.
 
         Raises:
             OSError: The folder is gone, read-only, or its file system knows no locks.
@@ -45,7 +45,7 @@ class FolderLock:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Let others have it; again is harmless."""
+        """Release the lock; again is harmless."""
         self._descriptor.close()
 
     def is_held(self) -> bool:
@@ -58,9 +58,9 @@ class FolderLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether anybody holds a folder's lock; True where that is not known.
+    """True if a process holds a folder's lock, or if that is unknown.
 
-    Looking takes the lock for some microseconds, together with others who look.
+    The check takes the lock for some microseconds, shared with other checks.
     """
     if sys.platform == "win32":
         return True

@@ -1,4 +1,4 @@
-"""Where agent, hub and app keep their files, and how `KMONITOR_HOME` moves them all.
+"""Folders of agent, hub and app, and their move by `KMONITOR_HOME`.
 
 Sockets, locks and the database work on a local disk only. Where the state folder lies on a network
 file system they go elsewhere on this machine, and spools are kept apart by host. `KMONITOR_SPOOL`
@@ -35,14 +35,14 @@ _LONGEST_SOCKET_NAME = len("/agents.sock")
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Every folder of one user's kmonitor on one host. Nothing is created by asking.
+    """Every folder of one user's kmonitor on one host. Finding them creates none.
 
     Attributes:
-        state: Root of all that is kept.
+        state: Root of everything that is kept.
         runtime: Sockets and locks; on a local disk, mode 0700.
         database: The hub's database; on a local disk.
-        spool: One folder per run with what the hub has not yet confirmed; this host's alone, and
-            below `KMONITOR_SPOOL` this job's and rank's alone.
+        spool: One folder per run with events that the hub has not yet confirmed; this host's
+            alone, and below `KMONITOR_SPOOL` this job's and rank's alone.
         checkpoints: One folder per run.
         logs: Log files.
         settings: The app's settings.
@@ -58,9 +58,9 @@ class Folders:
 
 
 def invalid_home_text(environ: Mapping[str, str]) -> str:
-    """Why `KMONITOR_HOME` or `KMONITOR_SPOOL` names no one folder; empty when both are fine.
+    """Why `KMONITOR_HOME` or `KMONITOR_SPOOL` names no definite folder; empty if both are fine.
 
-    Below a relative one hub, app and training would not meet.
+    With a relative path hub, app and training would use different folders.
 
     Args:
         environ: Environment to read.
@@ -82,12 +82,12 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
 
 
 def expand_user(written: str) -> Path:
-    """A path whose `~` is a home folder; as it was written where that home is not known."""
+    """A path with `~` replaced by the home folder; unchanged if that folder is unknown."""
     return Path(os.path.expanduser(written))  # noqa: PTH111 - Path.expanduser raises
 
 
 def missing_home_text(environ: Mapping[str, str] | None = None) -> str:
-    """Where files are kept since this user has no home folder; empty when there is one.
+    """Where files are kept because this user has no home folder; empty if there is one.
 
     In containers the user's number often has no entry in the password file, and HOME is not set.
     """
@@ -135,7 +135,7 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
 
 
 def _home_state() -> Path:
-    """The usual place; not absolute where this user has no home."""
+    """The usual folder; not absolute if this user has no home folder."""
     try:
         return Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
     except RuntimeError:  # platformdirs from 4.14 on
@@ -155,16 +155,16 @@ def _temporary_folder() -> Path:
 
 
 def studies_folder(folders: Folders) -> Path:
-    """Folder with the studies of `run_folds` that were given none."""
+    """Folder of the studies of `run_folds` without `study=`."""
     return folders.state / "studies"
 
 
 def make_studies_folder(folders: Folders) -> Path:
-    """That folder, for this user alone.
+    """Create that folder, for this user alone.
 
     Raises:
-        NotPrivate: It is a link, or somebody else's.
-        OSError: It cannot be made.
+        NotPrivate: It is a link, or another user's.
+        OSError: It cannot be created.
     """
     folder = studies_folder(folders)
     with contextlib.suppress(OSError):
@@ -177,7 +177,7 @@ def make_studies_folder(folders: Folders) -> Path:
 
 
 def spool_folder_name(environ: Mapping[str, str]) -> str:
-    """Name of this process's folder in one that many hosts share: user, host, job and rank."""
+    """Name of this process's folder in a shared one: user, host, job and rank."""
     job = find_batch_job(environ)
     parts = [f"{_user_name()}@{_host()}"]
     parts += [f"{job.system}-{job.id}"] if job.id else []
@@ -208,7 +208,7 @@ def _persistent_folder() -> Path:
 
 
 def _local_folder(shared: Path, below: Path) -> Path:
-    """A folder of this machine in place of one that others see too."""
+    """A folder of this machine in place of one that other machines see too."""
     tag = hashlib.sha256(os.fsencode(shared)).hexdigest()[:12]
     return below / f"kmonitor-{_user_tag()}-{tag}"
 

@@ -2,9 +2,9 @@
 
 libzmq calls abort() where a descriptor, a thread or memory cannot be had while it makes its
 context, its first socket or a connection. Nothing can catch that, so it must never meet scarcity:
-what it takes is held for a moment by us first, all of it at once and with room to spare. What we
-hold is given back right before libzmq takes it; between the two another thread would have to use
-up the margin within microseconds.
+we first hold everything that it takes for a moment, all of it at once and with room to spare. We
+give that back right before libzmq takes it; between the two another thread would have to use up
+the margin within microseconds.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ except ImportError:  # Windows has none
 
 MIB: Final = 2**20
 _STOP_S: Final = 10.0
-"""How long a probing thread may take to end, on a machine that is very busy; seconds."""
+"""Time that a probing thread may take to end, on a machine that is very busy; seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RequiredResources:
 
 
 def missing_resources(resources: RequiredResources) -> str:
-    """Those that cannot be had now, in words; empty if all can."""
+    """Resources that are not free now, as text; empty if all are."""
     with contextlib.ExitStack() as held:
         try:
             for _ in range(resources.descriptors):
@@ -59,7 +59,7 @@ def missing_resources(resources: RequiredResources) -> str:
 
 
 def is_memory_short(n_bytes: int) -> bool:
-    """True if address space is bounded and so much cannot be had; takes microseconds."""
+    """True if address space is bounded and this much cannot be had; takes microseconds."""
     if resource is None or resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return False
     try:
@@ -71,7 +71,7 @@ def is_memory_short(n_bytes: int) -> bool:
 
 @contextlib.contextmanager
 def _threads(n: int) -> Generator[None]:
-    """So many threads, alive for the block. Raises: RuntimeError."""
+    """Keep this number of threads alive for the block. Raises: RuntimeError."""
     over = threading.Event()
     threads: list[threading.Thread] = []
     try:

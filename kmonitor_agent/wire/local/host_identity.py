@@ -1,6 +1,6 @@
 """Identity of this device: its keys for hubs, and its pseudonyms in private sessions.
 
-Keys and the pseudonyms' salt are made once, kept in private files, and refused when others can
+Keys and the pseudonyms' salt are created once, kept in private files, and refused when others can
 read them. `keys/` below the state folder holds one file per purpose, each with a secret key as 64
 hexadecimal digits; the public key follows from it.
 """
@@ -39,7 +39,7 @@ class KeyPair:
 
     Attributes:
         public: Public key.
-        secret: Secret key; shown nowhere, not even by `repr`.
+        secret: Secret key; never shown, not even by `repr`.
     """
 
     public: bytes
@@ -47,24 +47,24 @@ class KeyPair:
 
     @property
     def public_text(self) -> str:
-        """The public key as 64 hexadecimal digits: what people copy."""
+        """The public key as 64 hexadecimal digits, for people to copy."""
         return key_hex(self.public)
 
 
 def keys_folder(folders: Folders) -> Path:
-    """Where keys lie."""
+    """Folder of the keys."""
     return folders.state / "keys"
 
 
 def key_hex(z85: bytes) -> str:
-    """A key of ZeroMQ's as 64 hexadecimal digits."""
+    """A ZeroMQ key as 64 hexadecimal digits."""
     from zmq.utils import z85 as codec  # noqa: PLC0415 - as `own_keys` does
 
     return codec.decode(z85).hex()
 
 
 def key_z85(text: str) -> bytes:
-    """A key of 64 hexadecimal digits as ZeroMQ takes it. Raises: ValueError."""
+    """A key of 64 hexadecimal digits in ZeroMQ's form. Raises: ValueError."""
     from zmq.utils import z85 as codec  # noqa: PLC0415 - as `own_keys` does
 
     raw = bytes.fromhex(text)
@@ -74,11 +74,11 @@ def key_z85(text: str) -> bytes:
 
 
 def own_keys(folders: Folders, purpose: Purpose) -> KeyPair:
-    """This device's keys for a purpose; made when there are none yet.
+    """This device's keys for a purpose; created if there are none yet.
 
     Raises:
         NotPrivate: Others could read or replace the file, or it holds no key.
-        OSError: It cannot be read or made.
+        OSError: It cannot be read or created.
     """
     folder = keys_folder(folders)
     make_own_folder(folders.state)
@@ -123,7 +123,7 @@ def _make_keys(path: Path) -> None:
 
 
 def _write_once(path: Path, data: bytes) -> None:
-    """Make a small file that is never seen half written; one that is there stays."""
+    """Create a small file that is never seen half written; an existing one stays."""
     # Whole before it has its name: who dies in between leaves no half a key behind.
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     file = open_new(new)
@@ -151,7 +151,7 @@ def host_pseudonym(salt: bytes, session_id: str) -> str:
     """The name of this host in a private session, 12 hexadecimal digits.
 
     Args:
-        salt: As `read_salt` or `make_salt` give it.
+        salt: Salt from `read_salt` or `make_salt`.
         session_id: Id of the process start.
     """
     message = f"{session_id}\0{socket.gethostname()}".encode("utf-8", "backslashreplace")
@@ -162,7 +162,7 @@ def group_pseudonym(salt: bytes, group: str) -> str:
     """The name of a process group in a private session: the same on every host with this salt.
 
     Args:
-        salt: As above; the hosts of a group share it with the state folder.
+        salt: See above; the hosts of a group share it with the state folder.
     """
     message = f"group\0{group}".encode("utf-8", "backslashreplace")
     return hmac.new(salt, message, "sha256").hexdigest()[:_MARK_DIGITS]
@@ -181,9 +181,9 @@ def read_salt(state: Path) -> bytes | None:
 
 
 def make_salt(state: Path) -> bytes:
-    """This user's salt, made if there is none; where the disk refuses, one for this process only.
+    """This user's salt, created if missing; if the disk refuses, one for this process only.
 
-    With the latter a hub cannot recognise its host, and nothing more is disclosed.
+    In the latter case a hub cannot recognise its host, and nothing more is disclosed.
     """
     known = read_salt(state)
     if known is not None:

@@ -1,7 +1,7 @@
 """Addresses of a hub: its sockets on this machine, and `tcp://HOST:PORT?key=KEY` on the network.
 
-The key in a network address is the hub's own and pins it: nobody else can answer in its place, and
-it is never learned from the network.
+The key in a network address is the hub's own and pins it: no other program can answer in its
+place, and the key is never learned from the network.
 """
 
 import re
@@ -67,12 +67,12 @@ class DirectAddress:
 
     @property
     def endpoint(self) -> str:
-        """As ZeroMQ takes it."""
+        """Address in ZeroMQ's form."""
         return f"{SCHEME}{self.host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """As people copy it."""
+        """Address for people to copy."""
         return f"{self.endpoint}?key={self.key}"
 
 
@@ -80,7 +80,7 @@ def parse_direct_address(text: str) -> DirectAddress:
     """The address in a text.
 
     Raises:
-        ValueError: It is none; the message says what to write instead.
+        ValueError: It is no address; the message says what to write instead.
     """
     match = _ADDRESS.match(text.strip())
     if match is None:

@@ -1,7 +1,7 @@
-"""Where this user's kmonitor runs on a host, so that a hub can be started there.
+"""Record of the interpreter that has kmonitor on a host, so that a hub can be started there.
 
-A shell that logs in without a terminal activates no virtual environment: each agent's start
-therefore leaves behind which interpreter has kmonitor installed.
+A shell that logs in without a terminal activates no virtual environment, so each agent's start
+records the interpreter that has kmonitor installed.
 """
 
 import os
@@ -22,17 +22,17 @@ from kmonitor_agent.wire.messages.fields import Name, Text
 from kmonitor_agent.wire.messages.unions import Wall
 
 LAUNCHER_BYTES: Final = 16 * 1024
-"""Most that a record holds. The script that a window sends to a host reads no more either."""
+"""Maximum size of a record. The script that a window sends to a host reads no more either."""
 
 
 class InterpreterRecord(msgspec.Struct, frozen=True):
-    """An interpreter that has kmonitor, as an agent last met it.
+    """An interpreter that has kmonitor, as an agent last found it.
 
     Attributes:
         python: Absolute path of the interpreter.
         version: kmonitor's version there.
         host: Host name.
-        wall_s: UTC epoch seconds when it was noted.
+        wall_s: Time of the record, UTC epoch seconds.
     """
 
     python: Text
@@ -42,12 +42,12 @@ class InterpreterRecord(msgspec.Struct, frozen=True):
 
 
 def interpreter_record_path(folders: Folders, host: str) -> Path:
-    """The record's place; one per host, since a home folder may be shared by many."""
+    """Path of the record; one per host, since a home folder may be shared by many."""
     return folders.state / f"launcher-{re.sub(r'[^0-9A-Za-z_.-]', '_', host)[:64]}.json"
 
 
 def write_interpreter_record(folders: Folders, record: InterpreterRecord) -> None:
-    """Write the record unless the same is there already. Raises: OSError."""
+    """Write the record unless it is unchanged. Raises: OSError."""
     last = read_interpreter_record(folders, record.host)
     if last is not None and (last.python, last.version) == (record.python, record.version):
         return
@@ -58,7 +58,7 @@ def write_interpreter_record(folders: Folders, record: InterpreterRecord) -> Non
 def read_interpreter_record(folders: Folders, host: str) -> InterpreterRecord | None:
     """The record of a host; None if there is none.
 
-    None too if another user could have written it, and if its interpreter cannot be run any more.
+    Also None if another user could have written it, or if its interpreter no longer runs.
     """
     try:
         check_own_folder(folders.state)

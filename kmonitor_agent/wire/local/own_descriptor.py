@@ -13,7 +13,7 @@ from typing import Final
 
 
 class OwnDescriptor:
-    """A descriptor and what it named when it was opened.
+    """A descriptor and the file that it named when it was opened.
 
     Attributes:
         number: -1 once it is closed or lost.
@@ -22,18 +22,18 @@ class OwnDescriptor:
     __slots__ = ("_named", "number")
 
     def __init__(self, number: int) -> None:
-        """Take an open descriptor over. Raises: OSError."""
+        """Take over an open descriptor. Raises: OSError."""
         self.number = number
         self._named = _named_by(number)
 
     def is_ours(self) -> bool:
-        """True if the number still names what was opened; if not, it is given up for good."""
+        """True if the number still names that file; if not, it is given up for good."""
         if self.number >= 0 and _named_by(self.number) != self._named:
             self.number = -1
         return self.number >= 0
 
     def close(self) -> None:
-        """Close it, unless it is not ours any more; again is harmless."""
+        """Close it, unless it is no longer ours; again is harmless."""
         if self.is_ours():
             number, self.number = self.number, -1
             os.close(number)
@@ -51,7 +51,7 @@ _ONE: Final = (1).to_bytes(8, "little")
 
 
 class AgentWakeup:
-    """A descriptor that becomes readable when someone wants the agent's thread.
+    """A descriptor that becomes readable when another thread wants the agent's thread.
 
     It is closed when the last reference is gone and never before: a number that was closed could
     be a file of the user's by the time that another thread writes to it.
@@ -64,7 +64,7 @@ class AgentWakeup:
             self._descriptors += map(OwnDescriptor, _pair())
 
     def fileno(self) -> int:
-        """What to poll; -1 if there is no descriptor: none was left, or the script closed it."""
+        """The descriptor to poll; -1 if none was left, or if the script closed it."""
         return self._number(0)
 
     def _number(self, end: int) -> int:
@@ -78,13 +78,13 @@ class AgentWakeup:
             os.write(self._number(-1), _ONE)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until it is readable, or so long; whether it is."""
+        """Sleep until it is readable, or for this time; True if it is readable."""
         return self.sleeper()(seconds)
 
     def sleeper(self) -> Callable[[float], bool]:
-        """The same for many sleeps in a row: it is checked once that the descriptor is ours.
+        """The same for several sleeps in a row; the descriptor's ownership is checked once.
 
-        One that the script closes meanwhile ends a sleep, and `clear` leaves it alone.
+        A descriptor that the script closes meanwhile ends a sleep, and `clear` leaves it alone.
         """
         number = self.fileno()
         if not hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not

@@ -10,7 +10,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this process killed when its parent dies, however it does; on Linux.
+    """Have the kernel kill this process when its parent dies, in whatever way; on Linux.
 
     Args:
         parent: Process id of the parent; if it is gone already, this process ends at once.

@@ -1,18 +1,19 @@
-"""Private folders and plain files: made, checked and opened so that no other user decides on them.
+"""Private folders and plain files, created, checked and opened beyond other users' control.
 
 Whoever may write to a folder, or to one above it, decides what lies at every path below: a
 launcher record planted in the state folder is run by the next window, a log that is a link to
 another file is written by the next hub. So a folder of ours is used only if it belongs to this
-user and nobody else may write to it, and if each folder on the way down belongs to root or to this
-user and is closed to others. A sticky folder such as `/tmp` is fine in between: nobody but its
+user and no other user may write to it, and if each folder on the way down belongs to root or to
+this user and is closed to others. A sticky folder such as `/tmp` is fine in between: only its
 owner can replace an entry there.
 
-A group may write where it has nobody in it but this user, as Debian gives one to each user.
-Another group above the folder is the user's business, who may have no other disk: it is named in a
+A group may write if this user is its only member, as Debian creates one for each user. Another
+group above the folder is the user's business, who may have no other disk: it is named in a
 warning.
 
 A file is opened only if it is a plain one: a link, a pipe or a device in its place is refused, as
-is a file larger than its kind can be, and what is read or written is what was checked.
+is a file larger than its kind can be, and the file that is read or written is the one that was
+checked.
 
 Folders are made with mode 0700 and files with mode 0600, whatever the umask is, which belongs to
 the process and is never set.
@@ -32,16 +33,16 @@ from kmonitor_agent.wire.local.file_limit import check_file_limit
 from kmonitor_agent.wire.text import binary_size
 
 _MOST_LINKS: Final = 40
-"""As many symbolic links in a path as Linux itself follows."""
+"""Maximum number of symbolic links in a path, as in Linux itself."""
 
 _OVERFLOW: Final = Path("/proc/sys/kernel/overflowuid")
 _USER_MAP: Final = Path("/proc/self/uid_map")
 _ALL_USERS: Final = ["0", "0", "4294967295"]
 SETTING_BYTES: Final = 1024**2
-"""Most that a file of settings or a record holds; thousands of times what ours do."""
+"""Maximum size of a file of settings or a record; thousands of times the size of ours."""
 
 KEY_BYTES: Final = 4096
-"""Most that a file with one key or mark holds."""
+"""Maximum size of a file with one key or mark."""
 
 _GUARDS: Final = (
     getattr(os, "O_NOFOLLOW", 0)
@@ -58,7 +59,7 @@ _FLAGS: Final = {
     "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
     "a+": os.O_RDWR | os.O_CREAT | os.O_APPEND,
 }
-"""By the modes of `open`."""
+"""Flags by the modes of `open`."""
 
 _WRITES: Final = os.O_WRONLY | os.O_RDWR
 _CHUNK_BYTES: Final = 1024**2
@@ -79,7 +80,7 @@ class UnsafePath(OSError):
 
     Attributes:
         path: The entry.
-        why: What is wrong with it, as the end of a sentence; behind a semicolon what to do.
+        why: The fault as the end of a sentence; after a semicolon the remedy.
     """
 
     def __init__(self, path: Path, why: str) -> None:
@@ -105,7 +106,7 @@ def make_private_folder(path: Path) -> None:
 
     Raises:
         NotPrivate: It is a link, belongs to someone else, or others may enter.
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     make_folder(path.parent)
     if not _is_new(path):
@@ -113,7 +114,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def check_private_folder(path: Path) -> None:
-    """See that a folder is this user's alone, and that others may not enter it.
+    """Check that a folder is this user's alone, and that others may not enter it.
 
     Raises:
         NotPrivate: It is a link, no folder, someone else's, or others may enter.
@@ -131,8 +132,8 @@ def make_own_folder(path: Path) -> None:
     """Make a folder and those above it that are missing, or check what is there.
 
     Raises:
-        NotPrivate: See `check_own_folder`; nothing was made then.
-        OSError: It cannot be made.
+        NotPrivate: See `check_own_folder`; nothing was created then.
+        OSError: It cannot be created.
     """
     try:
         check_own_folder(path)
@@ -142,15 +143,15 @@ def make_own_folder(path: Path) -> None:
 
 
 def check_own_folder(path: Path) -> list[str]:
-    """See that only this user decides what lies in a folder.
+    """Check that only this user decides what lies in a folder.
 
-    Others may read there; what is secret lies in files and folders that they may not read.
+    Others may read there; secrets lie in files and folders that they may not read.
 
     Returns:
-        What another group may do on the way down, one sentence each without its full stop.
+        Rights of other groups on the way down, one sentence each without its full stop.
 
     Raises:
-        FileNotFoundError: It is missing; all above it that is there was checked.
+        FileNotFoundError: It is missing; all existing folders above it were checked.
         NotPrivate: Another user may write to it, or replace it.
         OSError: It cannot be read.
     """
@@ -173,13 +174,13 @@ def check_own_folder(path: Path) -> list[str]:
 
 
 def others_may_write(status: os.stat_result) -> bool:
-    """True if the mode lets anyone but the owner write; a group of this user alone is no other."""
+    """True if the mode lets anyone but the owner write; a group of this user alone is exempt."""
     mode = stat.S_IMODE(status.st_mode)
     return bool(mode & 0o002) or bool(mode & 0o020 and not _is_private_group(status.st_gid))
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it that are missing, with mode 0700 each. Raises: OSError."""
+    """Create a folder and missing ones above it, with mode 0700 each. Raises: OSError."""
     missing: list[Path] = []
     while not path.exists():
         missing.append(path)
@@ -213,7 +214,7 @@ def _check_owned_folder(path: Path, status: os.stat_result) -> None:
 
 
 def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every folder and link that is passed from the root to a path, in order. Raises: OSError."""
+    """Every folder and link from the root to a path, in order. Raises: OSError."""
     rest = list(reversed(path.absolute().parts))
     current = Path(rest.pop())
     yield current, current.lstat()
@@ -270,7 +271,7 @@ def _is_trusted(user: int) -> bool:
 
 
 def _is_unmapped(user: int) -> bool:
-    """True if a container's user namespace hides who this is, as it does root of the host."""
+    """True if a container's user namespace hides this user, as it does root of the host."""
     try:
         overflow = int(_OVERFLOW.read_text("ascii"))
         mapped = [line.split() for line in _USER_MAP.read_text("ascii").splitlines()]
@@ -280,9 +281,9 @@ def _is_unmapped(user: int) -> bool:
 
 
 def _is_private_group(group: int) -> bool:
-    """True if nobody but this user is in a group, as far as the convention of its name says.
+    """True if this user is a group's only member, as far as the convention of its name says.
 
-    Not by a walk over all users: that asks a server for thousands of them where there is one.
+    Without a walk over all users, which asks a server for thousands of them where there is one.
     """
     if group == 0:
         return True  # root's, who may write anyway
@@ -324,8 +325,8 @@ def open_own(path: Path, mode: str) -> IO[Any]:
     """A file of this user's kmonitor, of mode 0600 if it is new.
 
     Args:
-        mode: One of those of `open` that are named in `_FLAGS`; text is UTF-8, and what cannot
-            be written in it is escaped.
+        mode: A mode of `open` in `_FLAGS`; text is UTF-8, and characters that cannot be written in
+            it are escaped.
 
     Raises: as of `open_plain`.
     """
@@ -344,12 +345,12 @@ def open_plain(
 
     Args:
         flags: As of `os.open`; not `O_TRUNC`, which would empty it before it is checked.
-        limit_bytes: Largest size; None: any, for who reads it piece by piece.
-        own: It must be this user's, and nobody else may write to it.
+        limit_bytes: Largest size; None: any, for callers that read it piece by piece.
+        own: True if it must be this user's, and no other user may write to it.
 
     Raises:
         UnsafeFile: It is something else, or too large.
-        NotPrivate: It is somebody else's.
+        NotPrivate: It is another user's.
         OSError: It cannot be opened.
     """
     with contextlib.suppress(FileNotFoundError):
@@ -380,20 +381,20 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def open_new(path: Path, flags: int = 0) -> int:
-    """A descriptor of a new file of mode 0600, for writing, in the place of whatever is there.
+    """A descriptor of a new file of mode 0600, for writing, which replaces any existing entry.
 
     Args:
-        flags: Besides those for writing, as of `os.open`.
+        flags: Further flags of `os.open`, besides those for writing.
 
     Raises:
-        OSError: It cannot be made, or a folder is in its place.
+        OSError: It cannot be created, or a folder is in its place.
     """
     path.unlink(missing_ok=True)  # a link itself, never the file that it names
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _GUARDS | flags, 0o600)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Append bytes as a whole. Raises: OSError, after which some may be written."""
+    """Write all of the bytes. Raises: OSError, after which some may be written."""
     check_file_limit(os.fstat(descriptor).st_size + len(data))
     rest = memoryview(data)
     while rest:
@@ -401,7 +402,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def is_plain(path: Path) -> bool:
-    """True if a plain file is there; a link to one is none."""
+    """True if a plain file is there; a link to one does not count."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except (OSError, ValueError):
@@ -409,12 +410,12 @@ def is_plain(path: Path) -> bool:
 
 
 def check_plain(path: Path, limit_bytes: int | None) -> None:
-    """See that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
+    """Check that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
     _check(path, path.lstat(), os.O_RDONLY, limit_bytes, own=False)
 
 
 def check_own(path: Path) -> None:
-    """See that a file, of any size, is this user's, for a library that opens it by its name.
+    """Check that a file, of any size, is this user's, for a library that opens it by its name.
 
     Raises: as of `open_plain`.
     """
@@ -422,10 +423,10 @@ def check_own(path: Path) -> None:
 
 
 def check_secret(path: Path, why_open: str = "can be read by others; remove it") -> None:
-    """See that a file is this user's alone, who may be the only one to read it.
+    """Check that a file is this user's alone, and that no other user may read it.
 
     Args:
-        why_open: What is wrong and what to do when others may read or write it.
+        why_open: Fault and remedy if others may read or write it.
 
     Raises:
         NotPrivate: It is no plain file, someone else's, or others may read it.

@@ -1,4 +1,4 @@
-"""The folder and the exit status that `kmonitor run` and the script that it started share.
+"""Folder and exit status that `kmonitor run` shares with the script that it started.
 
 | file | what | written by |
 |---|---|---|
@@ -33,13 +33,13 @@ SUPERVISED_VARIABLE: Final = "KMONITOR_SUPERVISED"
 """Environment variable of the script: path of the supervision's folder."""
 
 RESTART_STATUS: Final = 75
-"""Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+"""Exit status of a script that requests a restart (`EX_TEMPFAIL`: try again later)."""
 
 MOST_RUNS: Final = 100_000
-"""Names of runs that a supervision knows; a search has one for each trial."""
+"""Maximum number of run names in a supervision; a search has one for each trial."""
 
 LEAVE_WITHIN_S: Final = 30.0
-"""How long a script may take to leave once its state is saved, seconds; then it is ended."""
+"""Time that a script may take to leave once its state is saved, seconds; then it is ended."""
 
 
 class SupervisorSettings(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class SupervisorSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         supervisor: Process id of `kmonitor run`.
-        saves_each_epoch: Whether state is saved at epochs' ends, to survive a crash.
+        saves_each_epoch: True if state is saved at epochs' ends, to survive a crash.
         leave_within_s: See `LEAVE_WITHIN_S`.
     """
 
@@ -60,12 +60,12 @@ _Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 class RestartRequest(msgspec.Struct, frozen=True):
-    """Request of a script that leaves to be started again.
+    """Request of a script to be started again after it leaves.
 
     Attributes:
         run: Id of the run that leaves.
-        requested_by: Who asked for the restart.
-        in_vain: Restarts in a row for the limit that asked which did not help it.
+        requested_by: Requester of the restart.
+        in_vain: Number of restarts in a row for the requesting limit that did not help.
         futile: Levels of its `auto` that gave nothing back, and for which cause.
     """
 
@@ -80,7 +80,7 @@ class Supervision:
     """The shared folder, from either side.
 
     Attributes:
-        folder: Where it is; of mode 0700.
+        folder: Its path; mode 0700.
     """
 
     folder: Path
@@ -95,7 +95,7 @@ class Supervision:
             return None
 
     def set_settings(self, settings: SupervisorSettings) -> None:
-        """Write them for the script. Raises: OSError."""
+        """Write the settings for the script. Raises: OSError."""
         write_private(self.folder / "settings.json", msgspec.json.encode(settings))
 
     def runs(self) -> dict[str, str]:
@@ -107,10 +107,10 @@ class Supervision:
             return {}
 
     def run_id(self, name: str) -> str:
-        """The id of the run of that name: the one it had in the process before, else a new one.
+        """The id of the run of that name: that of the previous process, else a new one.
 
         Raises:
-            OSError: It cannot be noted.
+            OSError: The id cannot be written.
         """
         known = self.runs()
         if name not in known:
@@ -119,26 +119,26 @@ class Supervision:
         return known[name]
 
     def add_runs(self, runs: Mapping[str, str]) -> None:
-        """Runs of processes before, on another host; those known here stay. Raises: OSError."""
+        """Add runs of earlier processes on another host; those here stay. Raises: OSError."""
         write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
 
     def request(self) -> RestartRequest | None:
-        """The request with which the script left to be started again; None if it did not."""
+        """The request with which the script left to be started again; None if there is none."""
         return self._read("restart_request.json")
 
     def leave(self, request: RestartRequest) -> None:
-        """Say that the script leaves to be started again. Raises: OSError."""
+        """Write the request of a script that leaves to be started again. Raises: OSError."""
         write_private(self.folder / "restart_request.json", msgspec.json.encode(request))
 
     def begin_next(self) -> None:
-        """The next process begins: how the one before left is history."""
+        """Begin the next process: the request of the one before becomes `previous_request`."""
         with contextlib.suppress(OSError):
             (self.folder / "previous_request.json").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             (self.folder / "restart_request.json").rename(self.folder / "previous_request.json")
 
     def previous_request(self) -> RestartRequest | None:
-        """How the process before this one left; None if there was none or it crashed."""
+        """The request of the process before this one; None if there was none or it crashed."""
         return self._read("previous_request.json")
 
     def states(self, run: str) -> Path:
@@ -161,11 +161,11 @@ def supervisions_folder(folders: Folders) -> Path:
 
 
 def new_supervision(folders: Folders) -> Supervision:
-    """Make the folder of a new one.
+    """Create the folder of a new supervision.
 
     Raises:
         NotPrivate: Others could read or write there.
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     parent = supervisions_folder(folders)
     make_own_folder(folders.state)
@@ -176,16 +176,16 @@ def new_supervision(folders: Folders) -> Supervision:
 
 
 def find_supervision(environ: Mapping[str, str]) -> Supervision | None:
-    """The supervision that this process was started under, whether it may use it or not."""
+    """The supervision under which this process was started, if it may use it or not."""
     folder = environ.get(SUPERVISED_VARIABLE, "")
     return Supervision(Path(folder)) if folder else None
 
 
 def why_not_direct_child(supervision: Supervision, settings: SupervisorSettings | None) -> str:
-    """Why this process cannot be started again by its supervisor; empty when it can.
+    """Why this process cannot be started again by its supervisor; empty if it can.
 
     Args:
-        settings: What was read of it.
+        settings: Settings as read; None if they cannot be read.
     """
     if settings is None:
         return f"the files of `kmonitor run` in {supervision.folder} cannot be read"

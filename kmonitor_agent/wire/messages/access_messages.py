@@ -1,6 +1,6 @@
 """Messages about the keys that may reach a hub on the network, and about its audit.
 
-Operators only: `hub.access.roles` says which role may send what.
+Operators only: `kmonitor.hub.access.authorization` defines which role may send which message.
 """
 
 from typing import Annotated, Literal
@@ -25,9 +25,9 @@ class KeyGrant(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         key: Its public key.
-        name: Given by who let it in.
-        role: What it may do.
-        since_wall_s: When it was let in, UTC epoch seconds.
+        name: Chosen by the person who authorized it.
+        role: See `Role`.
+        since_wall_s: Time of the authorization, UTC epoch seconds.
     """
 
     key: KeyText
@@ -37,12 +37,12 @@ class KeyGrant(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KeysRequest(Message, frozen=True, tag="keys"):
-    """Desktop to hub: who may connect; or change that first.
+    """Desktop to hub: list the authorized keys, optionally after a change.
 
     Attributes:
-        request_id: Number of the question.
-        authorize: Let this key in; one that is in gets this name and role.
-        revoke: Name or key of one that may connect no more, and is disconnected; empty: none.
+        request_id: Number of the request.
+        authorize: Key to authorize; a key that is already authorized gets this name and role.
+        revoke: Name or key of a device to revoke and disconnect; empty: none.
     """
 
     request_id: Count
@@ -51,14 +51,15 @@ class KeysRequest(Message, frozen=True, tag="keys"):
 
 
 class KeysReply(Message, frozen=True, tag="keys_reply"):
-    """Answer: who may connect now.
+    """Reply: the keys that may connect now.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         keys: At most 1000 of them, by name.
-        address: `tcp://ADDRESS:PORT?key=KEY` where the hub listens; empty: not at all.
-        fault: Why the list cannot be trusted, so that nobody may connect, and what to do; empty:
-            nothing is wrong with it.
+        address: `tcp://ADDRESS:PORT?key=KEY` where the hub listens; empty: it does not listen on
+            the network.
+        fault: Why the list cannot be trusted, so that no device may connect, and what to do;
+            empty: the list is in order.
     """
 
     request_id: Count
@@ -68,12 +69,12 @@ class KeysReply(Message, frozen=True, tag="keys_reply"):
 
 
 class AuditRequest(Message, frozen=True, tag="audit"):
-    """Desktop to hub: what was done through it, newest first.
+    """Desktop to hub: list the audited actions, newest first.
 
     Attributes:
-        request_id: Number of the question.
+        request_id: Number of the request.
         before: Only rows older than this one; 0: from the newest.
-        limit: Most rows wanted.
+        limit: Maximum number of rows.
     """
 
     request_id: Count
@@ -82,16 +83,16 @@ class AuditRequest(Message, frozen=True, tag="audit"):
 
 
 class AuditRow(msgspec.Struct, frozen=True):
-    """One thing that was done.
+    """One audited action.
 
     Attributes:
-        row: Its number, rising.
-        wall_s: When, UTC epoch seconds.
-        who: Name and beginning of the key, or this user.
-        what: In words: "command reload", "authorize".
-        run: Run id; empty: of no run.
+        row: Row number, rising.
+        wall_s: Time of the action, UTC epoch seconds.
+        who: Name and beginning of the key, or the hub's own user.
+        what: Action as text: "command reload", "authorize".
+        run: Run id; empty: it concerns no run.
         subject: Id of the command, name of the run, or name and key.
-        result: What came of it.
+        result: Result of the action.
     """
 
     row: Count
@@ -107,9 +108,9 @@ class AuditReply(Message, frozen=True, tag="audit_reply"):
     """Answer.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         rows: Newest first.
-        more: Whether older ones exist.
+        more: True if older rows exist.
     """
 
     request_id: Count

@@ -19,12 +19,12 @@ class Footprint(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Memory and graph at one moment, for the record of an action; None where not read.
 
     Attributes:
-        ram_process_bytes: Held by this process, as in `Sample`.
-        allocator_in_use_bytes: Framework allocator in use.
+        ram_process_bytes: Memory of this process, as in `Sample`.
+        allocator_in_use_bytes: Memory in use in the framework's allocator.
         graph_operations: Operations in live traces.
         functions: Functions registered with the runtime.
         retained: Entries of the gradient registry that belong to Keras step functions.
-        step_time_s: Median step time of the epoch before; None after.
+        step_time_s: Median step time of the epoch before the action; None after the action.
     """
 
     ram_process_bytes: Amount | None = None
@@ -36,35 +36,36 @@ class Footprint(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class ActionRecord(Event, frozen=True, tag="action"):
-    """What one save, collect, reload or stop did, with before and after.
+    """Result of one save, collect, reload or stop, with the state before and after.
 
     Attributes:
-        action: What was done.
-        ok: Whether it did what was asked.
+        action: The action.
+        ok: True if the action succeeded.
         requested_by: "limit ram 80%", "script", or the desktop user's name.
-        command: Id of the command that asked, or empty.
+        command: Id of the command that requested it, or empty.
         fit: Ordinal of the fit.
         epoch: Index from 0 of the epoch after which it ran.
         step: Steps done in the running epoch, for an action after a batch; 0 at an epoch's end.
-        seconds: How long the training waited.
-        before: Just before.
-        after: Just after; None when nothing was changed.
+        seconds: Time that the training waited.
+        before: State just before.
+        after: State just after; None if nothing was changed.
         mode: "assign", "recreate" or "rebuild" (a new model object) for a reload; else empty.
-        variables: Variables saved.
+        variables: Number of variables saved.
         state_bytes: Their size, bytes.
         checkpoint: File name of the checkpoint (no folder), or empty.
         checksum: "crc32:..." or "sha256:..." of the state, verified by reading back.
         released_traces: Traces released.
-        released_models: Dead models that they belonged to.
-        disused_traces: Those of the released that no dead model had: a model whose weights live
-            on, compiled again, say, had no more use for them.
-        held: What is still held and by whom, in words, at most 32 lines.
-        why: What failed or was left out, in words; empty when all went well.
-        part_of: "auto" when it was one step of an escalation; empty otherwise.
+        released_models: Dead models that the traces belonged to.
+        disused_traces: Released traces that belonged to no dead model, for example those of a
+            model that was compiled again and whose weights live on.
+        held: Objects that are still held and their holders, as text, at most 32 lines.
+        why: Failures and omissions, as text; empty if there were none.
+        part_of: "auto" for one step of an escalation; empty otherwise.
         export: File name of the `.keras` file written beside the checkpoint, or empty.
-        unchanged: Why a collect or reload that did its work gave nothing back, in words; empty
-            when it gave something back, or failed.
-        not_saved: What trains the model and is not in the checkpoint, in words, at most 32 lines.
+        unchanged: Why a successful collect or reload gave nothing back, as text; empty if it gave
+            something back, or failed.
+        not_saved: State that trains the model and is not in the checkpoint, as text, at most 32
+            lines.
     """
 
     action: Literal[
@@ -100,8 +101,8 @@ class ObjectGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Attributes:
         kind: Type name with its module.
-        count: Objects that the garbage collector tracks now.
-        grown: How many more than at the diagnosis before; None at the first.
+        count: Objects that the garbage collector now tracks.
+        grown: Growth since the diagnosis before; None at the first.
     """
 
     kind: Name
@@ -114,8 +115,8 @@ class AllocationGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         location: "file.py:12"; a hash when private.
-        grown_bytes: Size now less size then, bytes.
-        grown_blocks: Blocks now less blocks then.
+        grown_bytes: Size now minus size then, bytes.
+        grown_blocks: Blocks now minus blocks then.
     """
 
     location: Text
@@ -129,12 +130,12 @@ class Diagnosis(Event, frozen=True, tag="diagnosis"):
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index from 0.
-        seconds: How long the training waited.
+        seconds: Time that the training waited.
         objects: Types with most objects or most growth, at most 32.
         allocations: Lines that allocated most between two safe points, at most 32; empty until
             the second one.
-        holders: Who holds traces, in words, at most 32 lines.
-        why: What could not be searched, and why; empty when all was.
+        holders: Holders of traces, as text, at most 32 lines.
+        why: Parts that could not be searched, and why; empty if there are none.
     """
 
     fit: Count
@@ -150,10 +151,10 @@ class CommandProgress(Event, frozen=True, tag="command"):
     """A command changed its state in the agent.
 
     Attributes:
-        id: The command.
-        name: What was asked.
+        id: Id of the command.
+        name: Name of the command.
         state: received, started, done, failed, expired or refused.
-        why: For the user, when it did not end well.
+        why: Reason for the user, if the command did not succeed.
     """
 
     id: Id
@@ -176,12 +177,12 @@ class LimitCrossed(Event, frozen=True, tag="crossing"):
     """A limit was crossed, or the metric fell back below its release level.
 
     Attributes:
-        metric: Which.
-        action: What will be done about it ("notify": nothing).
-        value: The metric when it crossed, in its unit.
-        threshold: The limit, in the same unit.
+        metric: The metric of the limit.
+        action: The action that follows ("notify": none).
+        value: Value of the metric when it crossed, in its unit.
+        threshold: Threshold of the limit, in the same unit.
         crossed: True when it was crossed, False when it was released.
-        answered: False during the cool-down: seen, nothing done.
+        answered: False during the cool-down: recorded, without an action.
     """
 
     metric: LimitMetric
@@ -196,7 +197,7 @@ class Paused(Event, frozen=True, tag="paused"):
     """Training was held at a safe point, or resumed.
 
     Attributes:
-        paused: Whether it now waits.
+        paused: True if the training now waits.
     """
 
     paused: bool
@@ -207,8 +208,8 @@ class Fault(Event, frozen=True, tag="fault"):
 
     Attributes:
         where: Part that failed.
-        count: How often so far.
-        text: Type and message of the last one.
+        count: Number of times so far.
+        text: Type and message of the last fault.
     """
 
     where: Name
@@ -217,7 +218,7 @@ class Fault(Event, frozen=True, tag="fault"):
 
 
 class Notice(Event, frozen=True, tag="notice"):
-    """Something the user should know that has no type of its own.
+    """A message to the user that has no event type of its own.
 
     Attributes:
         level: How it is shown.
@@ -231,11 +232,11 @@ class Notice(Event, frozen=True, tag="notice"):
 
 
 class LostEvents(Event, frozen=True, tag="lost"):
-    """Replaces an event that could not be kept or was refused; also a gap the hub wrote.
+    """Replaces an event that could not be kept or was refused; also a gap, written by the hub.
 
     Attributes:
         first: First sequence number lost.
-        last: Last one.
+        last: Last sequence number lost.
         why: The reason.
     """
 

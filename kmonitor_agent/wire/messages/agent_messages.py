@@ -38,12 +38,13 @@ class Hello(Message, frozen=True, tag="hello"):
         last: Newest sequence number spooled, 0 when none.
         pid: Process id.
         pid_namespace: Inode of its PID namespace, 0 if unknown.
-        ships: Who says hello is not the process itself, but ships what it left in a folder.
-        late_s: How much later than it was written that may come, seconds.
-        is_left: Nobody holds that folder's spool any more, and its process closed it not.
+        ships: True if the sender is not the process itself, but ships its events from a folder.
+        late_s: Maximum delay of these events after they were written, seconds.
+        is_left: True if no process holds that folder's spool, and its own process did not close
+            it.
         host: Host name.
         started_wall_s: UTC epoch seconds at the session's `t_s == 0`.
-        monotonic_s: The session's `t_s` now.
+        monotonic_s: Current `t_s` of the session.
     """
 
     run: Id
@@ -67,10 +68,10 @@ class Welcome(Message, frozen=True, tag="welcome"):
     Attributes:
         run: Run id.
         hub: The hub's id, kept in its database.
-        session: The session that is welcomed.
+        session: The accepted session.
         minor_version: Minor version spoken from now on.
         acked: Last sequence number that the hub has stored, 0 when none.
-        ping_ms: How often to ping, milliseconds.
+        ping_ms: Interval between pings, milliseconds.
         max_batch: Most events in one batch.
     """
 
@@ -134,8 +135,8 @@ class Nack(Message, frozen=True, tag="nack"):
     Attributes:
         run: Run id.
         first: Sequence number of the first event refused.
-        n: How many were refused.
-        why: What was wrong with them.
+        n: Number of refused events.
+        why: Why they were refused.
     """
 
     run: Id
@@ -145,10 +146,10 @@ class Nack(Message, frozen=True, tag="nack"):
 
 
 class Ping(Message, frozen=True, tag="ping"):
-    """Either way: are you there.
+    """Either way: check that the other side is alive.
 
     Attributes:
-        n: Number, repeated in the answer.
+        n: Number, repeated in the reply.
         run: One of the agent's runs, a different one each time; empty on a desktop's socket.
         last: Newest sequence number or row of the sender.
         monotonic_s: The sender's monotonic clock, seconds.
@@ -163,11 +164,11 @@ class Ping(Message, frozen=True, tag="ping"):
 
 
 class Pong(Message, frozen=True, tag="pong"):
-    """Answer to a ping, with its number.
+    """Reply to a ping, with its number.
 
     Attributes:
         n: Number of the ping.
-        run: That of the ping.
+        run: Run of the ping.
         last: Newest sequence number or row of the sender.
         monotonic_s: The sender's monotonic clock, seconds.
         wall: The sender's wall clock, UTC epoch seconds.
@@ -186,7 +187,7 @@ class Bye(Message, frozen=True, tag="bye"):
     Attributes:
         run: Run id.
         last: Last sequence number of the process.
-        why: How it ends.
+        why: How the process ends.
     """
 
     run: Id
@@ -195,14 +196,14 @@ class Bye(Message, frozen=True, tag="bye"):
 
 
 class ErrorMessage(Message, frozen=True, tag="error"):
-    """Any way: something could not be served.
+    """Any way: a request could not be served.
 
     Attributes:
-        code: For programs.
-        text: For the user: what was wrong and what to do.
-        fatal: Whether asking again is useless.
-        retry_ms: When to ask again, milliseconds; 0: no advice.
-        request_id: The question it answers; 0: none.
+        code: Code for programs.
+        text: Text for the user: what was wrong and what to do.
+        fatal: True if a retry is useless.
+        retry_ms: Time until a retry, milliseconds; 0: no advice.
+        request_id: Id of the request that failed; 0: none.
         run: The run that could not be served; empty: the whole connection.
     """
 

@@ -11,7 +11,7 @@ from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent,
 
 
 class ProtocolError(Exception):
-    """Root of all that a peer can send wrongly."""
+    """Base class for invalid data from a peer."""
 
 
 class BadFrames(ProtocolError):
@@ -22,7 +22,7 @@ class MalformedMessage(ProtocolError):
     """The body is not a message or event of this protocol.
 
     Attributes:
-        why: What the decoder found, for the log; never shown as advice to a user.
+        why: The decoder's message, for the log; never shown as advice to a user.
     """
 
     def __init__(self, why: str) -> None:
@@ -66,7 +66,7 @@ class _Tagged(msgspec.Struct):
 
 
 class _Named(msgspec.Struct):
-    """Only the run, of what is no message otherwise."""
+    """Only the run, of an otherwise invalid message."""
 
     run: str = ""
 
@@ -82,10 +82,10 @@ _to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as msgpack, as every hub takes it.
+    """An event as msgpack that every hub accepts.
 
-    Bytes of its texts that are no UTF-8 (of a file's name) become "?"; a number, text or list out
-    of its bounds becomes the nearest within them (`fields.read_clamped`).
+    Invalid UTF-8 in its texts (of a file's name) becomes "?"; a number, text or list out of its
+    bounds becomes the nearest within them (`fields.read_clamped`).
 
     Raises:
         MessageTooLarge: Over `MAX_EVENT_BYTES`.
@@ -138,7 +138,7 @@ def event_type(body: bytes) -> str:
 
 
 def run_id_in(body: bytes) -> str:
-    """The run that bytes name, to say whose they were; empty if they name none."""
+    """The run that invalid bytes name, to identify their sender; empty if they name none."""
     try:
         return _named.decode(body).run[:64]
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -146,7 +146,7 @@ def run_id_in(body: bytes) -> str:
 
 
 def check_unknown_event(body: bytes) -> None:
-    """See that an event of an unknown type can be read as plain data, and shown as such.
+    """Check that an event of an unknown type can be read as plain data, and shown as such.
 
     Raises:
         MalformedMessage: It cannot.

@@ -18,7 +18,7 @@ CommandName = Literal[
     "diagnose",
     "set_limits",
 ]
-"""The closed set of commands; an agent names in `SessionStarted.actions` what it can."""
+"""The closed set of commands; an agent lists in `SessionStarted.actions` those it supports."""
 
 CommandState = Literal[
     "queued", "received", "started", "done", "failed", "expired", "refused", "unknown"
@@ -47,7 +47,7 @@ LimitMetric = Literal[
     "disk",
     "temp_disk",
 ]
-"""What a limit can watch, as the charts define it.
+"""Metrics that a limit can watch, as the charts define them.
 
 `ram`: held by the process and its children, bytes. `vram`: allocator in use, else device
 used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds
@@ -72,7 +72,7 @@ STEP_TIME_METRICS: Final[dict[LimitMetric, str]] = {
 LIMIT_METRICS: tuple[LimitMetric, ...] = get_args(LimitMetric)
 
 LimitAction = Literal["notify", "save", "collect", "reload", "restart", "auto", "stop"]
-"""What the agent does when a limit is crossed; `auto` escalates from collect to restart."""
+"""Action of the agent when a limit is crossed; `auto` escalates from collect to restart."""
 
 LIMIT_ACTIONS: tuple[LimitAction, ...] = get_args(LimitAction)
 
@@ -89,13 +89,13 @@ class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     Exactly one of `value` and `fraction` is set.
 
     Attributes:
-        metric: What is watched.
+        metric: The watched metric.
         value: Threshold in the metric's unit (bytes, operations, seconds, functions).
-        fraction: Threshold as a part, 0..1, of what the metric can reach (RAM, VRAM).
-        action: What is done when it is crossed.
-        hold_s: How long the metric must stay above before it counts as crossed, seconds.
-        cooldown_s: After a crossing was answered, for how long it is not answered again, seconds.
-        set_by: Who set it: "script", or the desktop's user name.
+        fraction: Threshold as a fraction, 0..1, of the metric's upper bound (RAM, VRAM).
+        action: Action when the limit is crossed.
+        hold_s: Time that the metric must stay above the threshold to count as crossed, seconds.
+        cooldown_s: Minimum time between two actions, seconds.
+        set_by: Author: "script", or the desktop's user name.
     """
 
     metric: LimitMetric
@@ -108,7 +108,7 @@ class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PlainArguments(msgspec.Struct, frozen=True, tag="none"):
-    """Arguments of a command that needs none, but for when it runs.
+    """Arguments of a command that needs only the time at which it runs.
 
     Attributes:
         at: The safe point to run at.
@@ -122,7 +122,7 @@ class SaveArguments(msgspec.Struct, frozen=True, tag="save"):
 
     Attributes:
         at: The safe point to run at.
-        export: Whether to write a `.keras` file beside the checkpoint, for other programs.
+        export: True to write a `.keras` file beside the checkpoint, for other programs.
     """
 
     at: SafePoint = "epoch"
@@ -157,16 +157,16 @@ Arguments = PlainArguments | SaveArguments | ReloadArguments | SetLimits
 
 
 class Command(msgspec.Struct, frozen=True, tag="command", tag_field="type"):
-    """Hub to agent: do this once, at a safe point, before `ttl_s` has passed.
+    """Hub to agent: run a command once, at a safe point, before `ttl_s` has passed.
 
     Attributes:
-        id: Given by who asked; repeating a command keeps its id.
+        id: Chosen by the requester; a repeated command keeps its id.
         run: Run id.
         session: The process that it is meant for; another session refuses it.
-        name: What to do.
+        name: Name of the command.
         args: Typed arguments.
         ttl_s: Time to live from when the agent received it, seconds.
-        requested_by: Who asked, for the audit and the event log.
+        requested_by: Requester, for the audit and the event log.
     """
 
     id: Id
@@ -179,13 +179,13 @@ class Command(msgspec.Struct, frozen=True, tag="command", tag_field="type"):
 
 
 class CommandStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the hub knows of a command.
+    """State of a command, as known to the hub.
 
     Attributes:
         id: The command's id.
         run: The run it is for.
-        name: What was asked.
-        state: How far it is.
+        name: Name of the command.
+        state: Its state.
         why: For the user: why it failed, expired, or was refused.
         row: Hub row id of the event that carried the state; None while it is `queued`.
     """

@@ -95,13 +95,13 @@ Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 """Any text on the wire."""
 
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
-"""A name that a person gave: any Unicode, 200 characters at most."""
+"""A name that a person gave: any Unicode, at most 200 characters."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
 """A count, a sequence number or a size in bytes."""
 
 Change = Annotated[int, msgspec.Meta(ge=-MAX_COUNT, le=MAX_COUNT)]
-"""By how much a count grew; negative when it fell."""
+"""Growth of a count; negative when it fell."""
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_DURATION_S)]
 """A duration in seconds; NaN and infinity are refused."""
@@ -113,11 +113,11 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_AMOUNT)]
 """A measured quantity that is never negative, in the unit its field names."""
 
 Number = float
-"""Any number, NaN and infinity too: a loss or a slope is what it is."""
+"""Any number, including NaN and infinity, as in a loss or a slope."""
 
 
 def is_id(text: str) -> bool:
-    """True for what an `Id` can be; the name of a run's folder is one."""
+    """True for a valid `Id`; the name of a run's folder is one."""
     return re.match(_ID, text) is not None
 
 
@@ -146,7 +146,7 @@ def clamp_wall(wall_s: float) -> float:
 
 
 def clamp_fields(value: T) -> T:
-    """The same, with every number, text and list cut to what its field allows.
+    """A copy with every number, text and list cut to the bounds of its field.
 
     Raises:
         msgspec.ValidationError: It has another type than its field, or is no id.
@@ -156,7 +156,7 @@ def clamp_fields(value: T) -> T:
 
 
 def read_clamped(kind: type[T], plain: object) -> T:
-    """A struct of plain data, cut likewise. Raises: as `clamp_fields`."""
+    """A struct from plain data, cut in the same way. Raises: as `clamp_fields`."""
     fitted = _fitted(plain, _info(kind))
     return msgspec.convert(fitted, kind, builtin_types=_AS_THEY_ARE)
 

@@ -47,19 +47,19 @@ class SessionStarted(Event, frozen=True, tag="session"):
         argv: Command line; empty when private.
         versions: Package name to version: python, kmonitor, keras, tensorflow, ...
         backend: "tensorflow", "jax", "torch", or "" until Keras is met.
-        actions: The commands this process can carry out; empty with `commands=False`.
-        unavailable: Capability to the reason why it is not available here.
+        actions: Commands that this process can carry out; empty with `commands=False`.
+        unavailable: Capability to the reason why it is missing here.
         sample_interval_s: Time between samples, seconds.
-        private: Names are hashed and texts left out.
+        private: True if names are hashed and texts left out.
         job: Cluster job id ("slurm 123"), or empty.
-        job_ends_wall_s: When the job's time limit ends it, UTC epoch seconds; None: not known.
-        rank: Which of the processes of one strategy this is, from 0; None: it is alone.
-        world_size: How many they are; 0 when it is alone or not known.
-        group: The same for all of them; hashed when private.
-        study: Id of the study of `run_folds` that this belongs to; empty when to none.
-        fold: Which fold, from 0; None: it runs the study, or is of none.
-        folds: How many folds the study has; 0 likewise.
-        attempt: Which attempt at the fold, from 1; 0 likewise.
+        job_ends_wall_s: End of the job's time limit, UTC epoch seconds; None: unknown.
+        rank: Rank of this process among those of one strategy, from 0; None: it is alone.
+        world_size: Number of these processes; 0 if it is alone, or if unknown.
+        group: Id that all of them share; hashed when private.
+        study: Id of the study of `run_folds` that this belongs to; empty if to none.
+        fold: Index of the fold, from 0; None: it runs the study, or belongs to none.
+        folds: Number of folds of the study; 0 if this is no fold, or if unknown.
+        attempt: Number of the attempt at the fold, from 1; 0 if this is no fold.
     """
 
     session: Id
@@ -89,14 +89,14 @@ class SessionStarted(Event, frozen=True, tag="session"):
 
 
 class SessionEnded(Event, frozen=True, tag="session_end"):
-    """Last event of a process that could say so.
+    """Last event of a process that could report its end.
 
     Attributes:
-        why: How it ended as far as the process itself knows.
+        why: How it ended, as far as the process itself knows.
         error_type: Class name of the exception, with why = "failed".
         message: Its message, at most 4096 characters; empty when private.
         supervisor: With why = "restart", process id of the `kmonitor run` that starts the next
-            process of the run; 0 unknown.
+            process of the run; 0: unknown.
     """
 
     why: Literal["finished", "failed", "interrupted", "stopped", "restart"]
@@ -108,16 +108,16 @@ class SessionEnded(Event, frozen=True, tag="session_end"):
 class SessionDied(Event, frozen=True, tag="session_died"):
     """How a process ended, reported by the `kmonitor run` that had started it.
 
-    Sent when the process did not end well: then it often could not report it itself.
+    Sent when the process did not end well, because it often cannot report its own end then.
 
     Attributes:
         session: The process's session.
-        how: "memory": killed by the kernel for want of memory; "signal"; "status": by itself.
+        how: "memory": killed by the kernel for lack of memory; "signal"; "status": by itself.
         signal: Name of the signal ("SIGKILL"), or empty.
-        status: Its exit status; 0 when a signal ended it.
-        why: In words: what is known and where from.
-        is_requested: Whether the signal had been sent to kmonitor run, by Ctrl+C for example.
-        supervisor: Process id of the `kmonitor run` that starts a next process; 0: none follows.
+        status: Exit status; 0 when a signal ended the process.
+        why: Explanation as text: the facts and their sources.
+        is_requested: True if the signal had been sent to kmonitor run, by Ctrl+C for example.
+        supervisor: Process id of the `kmonitor run` that starts the next process; 0: none follows.
     """
 
     session: Id
@@ -135,21 +135,21 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     Attributes:
         fit: Ordinal in the run, from 1.
         model: Model name.
-        epochs: Planned number; 0 if unknown.
+        epochs: Planned number of epochs; 0 if unknown.
         initial_epoch: First epoch's index, from 0.
         steps: Steps per epoch; None until known.
-        batch_size: None when the data decide it.
+        batch_size: Examples per batch; None when the data decide it.
         steps_per_execution: Steps that one call of the step function runs.
         optimizer: Class name.
-        learning_rate: At the start; None if it cannot be read.
-        jit_compile: Whether the step is compiled by XLA; None if unknown.
-        run_eagerly: Whether the step runs without a graph.
-        checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
-        sequence_length: Of the data, along axes that the model leaves open; None where it leaves
-            none open, or lengths differ or are not known.
-        cache_steps: Steps after which a cache of the dataset in memory is full; None without
-            one, or where it is not known.
-        cache_bytes: What it holds then; None where shapes vary.
+        learning_rate: Learning rate at the start; None if it cannot be read.
+        jit_compile: True if XLA compiles the step; None if unknown.
+        run_eagerly: True if the step runs without a graph.
+        checkpoint_dir: Folder on that host for the fit's checkpoints; empty when private.
+        sequence_length: Length of the data along axes that the model leaves open; None if it
+            leaves none open, or if lengths differ or are unknown.
+        cache_steps: Steps after which a cache of the dataset in memory is full; None without one,
+            or if unknown.
+        cache_bytes: Size of the full cache; None where shapes vary.
     """
 
     fit: Count
@@ -173,13 +173,13 @@ class FitEnded(Event, frozen=True, tag="fit_end"):
     """A call of `fit` ended.
 
     Attributes:
-        fit: Its ordinal.
-        how: "finished", "stopped" (by an action or a callback), "failed", "interrupted", or "left"
-            by an exception that the script caught, an error or Ctrl+C: which is not known.
-        epochs_done: Epochs that ended in it, in this process.
-        error_type: Class name of the exception when failed.
+        fit: Ordinal of the fit.
+        how: "finished", "stopped" (by an action or a callback), "failed", "interrupted", or
+            "left": the script caught an exception, an error or Ctrl+C, and it is unknown which.
+        epochs_done: Epochs of this fit that ended in this process.
+        error_type: Class name of the exception, with how = "failed".
         message: Its message; empty when private.
-        epochs_before: Epochs that had ended in it before this process took it up.
+        epochs_before: Epochs of this fit that had ended before this process resumed it.
     """
 
     fit: Count
@@ -196,7 +196,7 @@ class EpochStarted(Event, frozen=True, tag="epoch_start"):
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index as Keras counts, from 0.
-        ram_process_bytes: Held by this process just then, as in `Sample`.
+        ram_process_bytes: Memory of this process at that moment, as in `Sample`.
     """
 
     fit: Count
@@ -205,20 +205,20 @@ class EpochStarted(Event, frozen=True, tag="epoch_start"):
 
 
 class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """Step time of one epoch, begin to begin over steps per execution, seconds.
+    """Step times of one epoch, from begin to begin over steps per execution, seconds.
 
     Attributes:
         count: Steps measured; the first after a trace and the epoch's end are left out.
         mean_s: Mean.
-        p50_s: Median, from a histogram with buckets about 2% wide. It and the three that follow
-            are None where the device was behind: begins are then handing over, not computing.
-        p95_s: 95th percentile, likewise.
-        p99_s: 99th percentile, likewise.
-        max_s: Largest, exact.
-        first_s: The first step of the epoch, kept apart since a trace may fall in it.
+        p50_s: Median, from a histogram with buckets about 2% wide. This field and the three below
+            are None if the device ran behind: the begins then measure handing over, not computing.
+        p95_s: 95th percentile.
+        p99_s: 99th percentile.
+        max_s: Maximum, exact.
+        first_s: The first step of the epoch, kept apart because it may contain a trace.
         slow: Steps that took more than three times the median.
-        slow_sum_s: What they took together.
-        slow_p50_s: Their median.
+        slow_sum_s: Total time of the slow steps.
+        slow_p50_s: Median of the slow steps.
     """
 
     count: Count
@@ -239,18 +239,18 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def slow_part(self) -> float:
-        """The part of the time of all measured steps that the slow ones took, 0..1."""
+        """Fraction of the time of all measured steps that the slow ones took, 0..1."""
         whole_s = self.mean_s * self.count
         return min(1.0, self.slow_sum_s / whole_s) if whole_s > 0.0 else 0.0
 
 
 class CallbackTime(msgspec.Struct, frozen=True, gc=False):
-    """What the callbacks of one class took.
+    """Time of the callbacks of one class.
 
     Attributes:
-        name: Of the class; hashed when private, but for Keras' own.
-        seconds: Together.
-        saves: Whether they save checkpoints, and are no part of `callbacks_s`.
+        name: Class name; hashed when private, except for Keras' own classes.
+        seconds: Total time.
+        saves: True if they save checkpoints; they are then not part of `callbacks_s`.
     """
 
     name: Name
@@ -259,22 +259,26 @@ class CallbackTime(msgspec.Struct, frozen=True, gc=False):
 
 
 class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """Where the time of an epoch went, seconds; the parts add up to `wall_s`.
+    """Time of an epoch by parts, seconds; the parts add up to `wall_s`.
 
     Attributes:
-        wall_s: From the end of the epoch before, or the begin of the run's first fit, to its end.
-        input_s: Waiting for input; None: not known, it is in `compute_s` then.
+        wall_s: From the end of the previous epoch, or the begin of the run's first fit, to the end
+            of this epoch.
+        input_s: Waiting for input; None: unknown, and then part of `compute_s`.
         compute_s: In the steps, without input, callbacks and compiling.
-        callbacks_s: In callbacks that are not ours and save no checkpoints.
+        callbacks_s: In callbacks that are not kmonitor's and save no checkpoints.
         checkpoints_s: In `ModelCheckpoint` and `BackupAndRestore`.
         ours_s: In kmonitor's hooks, actions included.
-        validation_s: From the begins to the ends of its validations.
-        compiling_s: In steps that were traced or compiled, above what others take.
-        between_epochs_s: From the end of the epoch before to its begin, without callbacks.
-        between_fits_s: Likewise where the epoch before was of another fit.
-        rest_s: What none of these is.
-        timed: Part of the steps' time that was timed, 0..1; the rest is shared out as that was.
-        callbacks: By class, those that took most, at most eight; checkpoints too.
+        validation_s: In validations, from begin to end.
+        compiling_s: In steps that were traced or compiled, beyond the time of other steps.
+        between_epochs_s: From the end of the previous epoch to the begin of this one, without
+            callbacks.
+        between_fits_s: The same if the previous epoch was in another fit.
+        rest_s: Remaining time.
+        timed: Fraction of the steps' time that was timed, 0..1; the rest is divided in the same
+            proportions.
+        callbacks: Classes of callbacks that took most, at most eight, including those that save
+            checkpoints.
     """
 
     wall_s: Seconds
@@ -304,7 +308,7 @@ EPOCH_PARTS: Final = (
     "ours",
     "rest",
 )
-"""Names of the parts, in the order in which they are shown; each is a field with "_s"."""
+"""Names of the parts, in display order; each is a field with "_s"."""
 
 
 class EpochEnded(Event, frozen=True, tag="epoch_end"):
@@ -313,24 +317,24 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index from 0.
-        seconds: From its begin to its end, validation included.
+        seconds: From begin to end of the epoch, validation included.
         steps: Steps that ran.
         logs: Keras' logs; NaN stays NaN.
-        learning_rate: At the end; None if it cannot be read.
+        learning_rate: Learning rate at the end; None if it cannot be read.
         step_times: None when fewer than two steps were measured.
-        ram_process_bytes: Held by this process just then, as in `Sample`.
-        python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
-            It and the five that follow are None at the ends of some short epochs.
-        full_collections: How often Python has looked through all objects for garbage.
-        malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
-        malloc_free_bytes: What it was given back and keeps.
-        malloc_largest_free_bytes: Of that, the most that one arena keeps.
-        malloc_arenas: Arenas that malloc has; a block is used again only in its own.
-        allocator_in_use_bytes: What the framework's allocator has handed out just then, as in
+        ram_process_bytes: Memory of this process at that moment, as in `Sample`.
+        python_blocks: Blocks in use in Python's allocator, each of at most 512 bytes. This field
+            and the five below are None at the ends of some short epochs.
+        full_collections: Number of full garbage collections by Python.
+        malloc_bytes: Memory in use in the C library's malloc, including what Python took from it.
+        malloc_free_bytes: Freed memory that malloc keeps.
+        malloc_largest_free_bytes: Largest part of it in one arena.
+        malloc_arenas: Arenas that malloc has; a block is reused only in its own arena.
+        allocator_in_use_bytes: Memory in use in the framework's allocator at that moment, as in
             `Sample`.
-        validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
-            validations; None without one.
-        parts: Where its time went; None: not measured.
+        validation_bytes: Growth of `ram_process_bytes` during the epoch's validations; None
+            without one.
+        parts: Time by parts; None: not measured.
     """
 
     fit: Count

@@ -32,13 +32,13 @@ Indices = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)
 
 
 class VariableLayout(msgspec.Struct, frozen=True):
-    """One variable of a model or an optimizer; a shared one is there once.
+    """One variable of a model or an optimizer; a shared one is listed once.
 
     Attributes:
-        path: Name, with those of the layers that it is in.
+        path: Name, with the names of the layers that contain it.
         shape: Lengths of its axes.
         dtype: As stored, e.g. "float32".
-        is_trainable: Whether training changes it by gradients; a frozen one is not.
+        is_trainable: True if training changes it by gradients; False if it is frozen.
     """
 
     path: Text
@@ -51,8 +51,8 @@ class TensorLayout(msgspec.Struct, frozen=True):
     """One tensor between layers.
 
     Attributes:
-        shape: Lengths of its axes; None where data decide, in the first place the batch.
-        dtype: That it is computed in.
+        shape: Lengths of its axes; None where the data decide, as for the batch.
+        dtype: Dtype of its computation.
     """
 
     shape: Annotated[tuple[Count | None, ...], msgspec.Meta(max_length=MAX_RANK)]
@@ -63,12 +63,13 @@ class LayerLayout(msgspec.Struct, frozen=True):
     """One layer that computes; layers that only hold others are not listed.
 
     Attributes:
-        path: Name, with those of the models that it is nested in.
+        path: Name, with the names of the models that contain it.
         kind: Class name.
-        variables: Its variables, as places in the model's list.
-        settings: Its plain settings; of a wrapper those of what it wraps, `wraps` names that.
+        variables: Its variables, as indices into the model's list.
+        settings: Its plain settings; for a wrapper those of the wrapped layer, which `wraps`
+            names.
         is_trainable: False if it was frozen.
-        is_own: Whether the class is the user's, not Keras'.
+        is_own: True if the class is the user's, not Keras'.
     """
 
     path: Text
@@ -83,9 +84,9 @@ class CallLayout(msgspec.Struct, frozen=True):
     """One use of a layer; a shared layer has several.
 
     Attributes:
-        layer: Place in the model's list of layers.
-        inputs: Tensors read, as places in the model's list.
-        outputs: Tensors made.
+        layer: Index into the model's list of layers.
+        inputs: Tensors read, as indices into the model's list.
+        outputs: Tensors written, as indices into the model's list.
     """
 
     layer: Count
@@ -99,8 +100,8 @@ class OptimizerLayout(msgspec.Struct, frozen=True):
     Attributes:
         kind: Class name, e.g. "Adam".
         settings: Its plain settings.
-        slots: Its variables as they are; None if it has not made them yet.
-        loss_scaling: Whether it is wrapped to scale the loss, as with mixed_float16.
+        slots: Its variables as they are; None if it has not created them yet.
+        loss_scaling: True if it is wrapped to scale the loss, as with mixed_float16.
     """
 
     kind: Name
@@ -117,19 +118,19 @@ class ModelLayout(msgspec.Struct, frozen=True):
     Attributes:
         name: Its name.
         kind: Class name.
-        variables: Each once.
-        layers: Each once.
-        tensors: Those between layers.
-        calls: In the order of computing; empty where the order is not known.
-        inputs: Tensors that come in.
-        outputs: Tensors that go out.
+        variables: All variables, each once.
+        layers: All layers, each once.
+        tensors: Tensors between layers.
+        calls: Calls of layers in the order of computing; empty if the order is unknown.
+        inputs: Input tensors, as indices into `tensors`.
+        outputs: Output tensors, as indices into `tensors`.
         optimizer: None if the model is not compiled.
         precision: Name of the dtype policy.
-        loss: Name, or empty.
-        has_metrics: Whether metrics look at the outputs.
-        backend: That it was described on, or empty.
-        jit_compile: Whether XLA compiles the step; None if that is not said.
-        why_no_calls: Why `calls` is empty or incomplete, in words.
+        loss: Name of the loss, or empty.
+        has_metrics: True if metrics use the outputs.
+        backend: Backend on which it was described, or empty.
+        jit_compile: True if XLA compiles the step; None if unspecified.
+        why_no_calls: Why `calls` is empty or incomplete, as text.
     """
 
     name: Text
@@ -152,19 +153,19 @@ class ModelLayout(msgspec.Struct, frozen=True):
 
 
 PART_BYTES: Final = 48 * 1024
-"""Most of a packed layout in one event."""
+"""Maximum size of a packed layout in one event."""
 
 MOST_PARTS: Final = 64
-"""A model of more than that is not sent: a thousand layers take two."""
+"""Maximum number of parts; a larger model is not sent. A thousand layers take two."""
 
 
 class LayoutPart(Event, frozen=True, tag="layout"):
-    """A fit's model as a memory map needs it; once per fit, unless it is as in the fit before.
+    """A fit's model as a memory map needs it; once per fit, unless unchanged since the last fit.
 
     Attributes:
         fit: Ordinal of the fit in the run, from 1.
         part: This part, from 1.
-        part_count: How many parts there are.
+        part_count: Number of parts.
         body: Layers, variables and tensors between layers, with their names, shapes and plain
             settings; compressed msgpack, to be joined and read by `join_layout_parts`.
     """
@@ -176,16 +177,16 @@ class LayoutPart(Event, frozen=True, tag="layout"):
 
 
 class StepPeak(Event, frozen=True, tag="step_peak"):
-    """What the first steps of a fit took of the framework's allocator, at one batch size.
+    """Memory that a fit's first steps took from the framework's allocator, at one batch size.
 
-    Reported when they were the most that the process had taken so far: else the peak is another's.
+    Reported only if these steps set the process's peak; otherwise the peak is from something else.
 
     Attributes:
         fit: Ordinal of the fit.
-        batch: Examples a step.
-        steps: That had run.
-        peak_bytes: Highest use by the allocator so far.
-        between_bytes: Its use between two steps.
+        batch: Examples per step.
+        steps: Steps that had run.
+        peak_bytes: Peak use of the allocator so far.
+        between_bytes: Use of the allocator between two steps.
         device: "CPU", or the GPU's name as the driver names it, or "GPU".
     """
 
@@ -198,7 +199,7 @@ class StepPeak(Event, frozen=True, tag="step_peak"):
 
 
 _LARGEST_LAYOUT_BYTES: Final = 64 * 1024**2
-"""Unpacked; more is not read."""
+"""Maximum size after unpacking; a larger layout is refused."""
 
 _layouts: Final = msgspec.msgpack.Decoder(ModelLayout)
 
@@ -233,7 +234,7 @@ def join_layout_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
 
 
 def _is_whole(layout: ModelLayout) -> bool:
-    """True if every number of an item is that of one in the layout."""
+    """True if every index is within the lists of the layout."""
     n_tensors = len(layout.tensors)
     tensors = [layout.inputs, layout.outputs]
     for call in layout.calls:

@@ -23,7 +23,7 @@ MOST_STEP_LOGS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A value and where it comes from; exactly one of `value` and `absent` says something.
+    """One value and its source; exactly one of `value` and `absent` is set.
 
     Attributes:
         value: In `unit`; None when it could not be read.
@@ -40,7 +40,7 @@ class Reading:
 
     @classmethod
     def missing(cls, unit: str, why: str) -> "Reading":
-        """A reading that is not there, with the reason in words for the user."""
+        """Return an absent reading with the reason, as text for the user."""
         return cls(value=None, unit=unit, absent=why)
 
 
@@ -48,7 +48,7 @@ class FieldSource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Where one measured field comes from, or why it is absent.
 
     Attributes:
-        field: Field name in `Sample`, `EpochEnded` or `GraphSize`; of the Nth further device
+        field: Field name in `Sample`, `EpochEnded` or `GraphSize`; for the Nth further device
             "deviceN_" and its field.
         unit: "bytes", "seconds", "operations", "functions", "files", "threads", "processes",
             "degrees C", "W", "1".
@@ -63,22 +63,22 @@ class FieldSource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class FieldSources(Event, frozen=True, tag="sources"):
-    """Sources of measured fields; sent at first and when one changes. Fields add up.
+    """Sources of measured fields; sent at the start and for changes, to be merged by field.
 
     Attributes:
-        sources: The new or changed ones.
+        sources: New or changed sources.
     """
 
     sources: Annotated[list[FieldSource], msgspec.Meta(max_length=128)]
 
 
 class DeviceSample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One more device of this process beside the first, by the driver; None: not read.
+    """A further device of this process, as the driver reports it; None: not read.
 
     Attributes:
-        number: Its place among those that the process may see, from 1.
+        number: Index among the devices that the process may see, from 1.
         used_bytes: Memory used by all processes.
-        utilisation_fraction: Part of the time in which anything ran on it, 0..1.
+        utilisation_fraction: Fraction of the time in which anything ran on the device, 0..1.
         temperature_c: Degrees C.
         power_w: Watts.
     """
@@ -91,88 +91,97 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Sample(Event, frozen=True, tag="sample"):
-    """What was read at one moment; None where it was not read (see `FieldSources`).
+    """Values measured at one moment; None: not read (see `FieldSources`).
 
     Attributes:
         fit: Ordinal of the running fit, 0 outside of any.
         epoch: Index from 0 of the running epoch.
         step: Steps done in that epoch.
-        ram_bytes: The metric `ram`, what this process and its children hold and the kernel cannot
+        ram_bytes: The metric `ram`: memory of this process and its children that the kernel cannot
             take back (anonymous, shared and swapped out pages); shared pages count once.
-        ram_process_bytes: The same of this process alone.
-        ram_file_bytes: Pages of files (maps, libraries) that are in RAM for them: given back when
-            needed, in no other number, never judged.
+        ram_process_bytes: The same for this process alone.
+        ram_file_bytes: File-backed pages (maps, libraries) of these processes in RAM. The kernel
+            takes them back when needed; they are not part of the metric and are never judged.
         ram_peak_bytes: Highest resident set of this process since it started, including
             file-backed pages.
         ram_unique_bytes: Unique set of this process, including its file-backed pages; at most
             every 10 s.
-        ram_children_bytes: What the children add to `ram_process_bytes`; by proportional sets that
-            are read at most every 10 s, and what they took since.
-        ram_left_bytes: What this process can still get, whoever uses the rest: the smallest of
-            what the host could give with its free swap, the control group and the limit on
-            address space have left; its source names that bound.
-        ram_of_bytes: What can be had: `ram_bytes` and `ram_left_bytes`; a percentage of `ram` is
-            of this.
-        swapped_bytes: Of this process, what is swapped out.
-        cgroup_limit_bytes: The cgroup's limit where there is one: the smaller of `memory.max` and
-            `memory.high`.
-        cgroup_used_bytes: That cgroup's own account less inactive pages of files, whatever else
-            runs in it.
-        cgroup_left_bytes: Its limit less what the kernel cannot take back.
-        host_available_bytes: What the host could still give, without swap.
-        swap_free_bytes: Swap that is free on the host.
-        address_space_left_bytes: What is left of the limit on this process's address space
-            (`ulimit -v`), where there is one.
-        vram_bytes: The metric `vram`; its source says whether allocator or device.
-        vram_of_bytes: What `vram_bytes` is a part of.
-        vram_left_bytes: What is free on the device, whoever uses the rest.
-        device_total_bytes: By the driver.
-        device_used_bytes: By the driver, all processes.
-        device_process_bytes: By the driver, this process.
-        device_utilisation_fraction: By the driver: part of the time in which anything of any
-            process ran on the device, 0..1.
-        device_temperature_c: By the driver, degrees C.
-        device_power_w: By the driver, watts.
-        allocator_in_use_bytes: Framework allocator of the first GPU, else of the CPU device.
-        allocator_peak_bytes: Its highest so far.
+        ram_children_bytes: Memory that the children add to `ram_process_bytes`: their proportional
+            set sizes, read at most every 10 s, and their growth since that reading.
+        ram_left_bytes: Memory that this process can still get, no matter who uses the rest: the
+            smallest of what the host with its free swap, the control group and the limit on
+            address space have left. Its source names that bound.
+        ram_of_bytes: Available memory, the sum of `ram_bytes` and `ram_left_bytes`; percentages of
+            `ram` refer to it.
+        swapped_bytes: Memory of this process that is swapped out.
+        cgroup_limit_bytes: Limit of the control group, if it has one: the smaller of `memory.max`
+            and `memory.high`.
+        cgroup_used_bytes: Memory that the control group accounts for, without inactive file pages;
+            other processes in the group count too.
+        cgroup_left_bytes: Limit of the control group minus the memory that the kernel cannot take
+            back.
+        host_available_bytes: Memory that the host can still provide, without swap.
+        swap_free_bytes: Free swap of the host.
+        address_space_left_bytes: Rest of the limit on this process's address space (`ulimit -v`),
+            if there is one.
+        vram_bytes: The metric `vram`; its source says whether it is from the allocator or the
+            device.
+        vram_of_bytes: Total that `vram_bytes` is a part of.
+        vram_left_bytes: Free memory of the device, no matter who uses the rest.
+        device_total_bytes: Memory of the device, from the driver.
+        device_used_bytes: Memory of the device used by all processes, from the driver.
+        device_process_bytes: Memory of the device used by this process, from the driver.
+        device_utilisation_fraction: Fraction of the time in which any process ran something on the
+            device, 0..1, from the driver.
+        device_temperature_c: Temperature of the device, degrees C, from the driver.
+        device_power_w: Power of the device, watts, from the driver.
+        allocator_in_use_bytes: Memory in use in the framework's allocator of the first GPU, else
+            of the CPU device.
+        allocator_peak_bytes: Peak use of that allocator so far.
         graph_operations: The metric `graph`, as of the last count.
         functions: Functions registered with the runtime.
-        code_regions: Regions of machine code that no file has: what XLA, LLVM or Numba compiled
-            while the process ran, several a program; within seconds of a change in the size of
-            code, else each minute or two.
+        code_regions: Regions of machine code without a file, compiled by XLA, LLVM or Numba while
+            the process ran; several per program. Updated within seconds of a change in the size of
+            code, else every minute or two.
         open_files: The metric `open_files`: descriptors of this process (files, sockets, pipes).
-        open_files_of: How many it may have (`ulimit -n`).
+        open_files_of: Highest number allowed (`ulimit -n`).
         threads: The metric `threads`: threads of this process.
-        threads_of: How many it could have: with those that the control group, the user's limit
-            and the kernel still allow, whichever is the smallest.
-        processes: The metric `processes`: children of this process and theirs, zombies among
-            them; up to 10 s old.
-        processes_of: How many it could have, by the same limits.
-        zombies: Of them, those that ended and that nobody has waited for.
-        shared_memory_bytes: The metric `shared_memory`: blocks in /dev/shm that this user made
-            since the session began, whether anybody maps them or not.
-        shared_memory_of_bytes: Those and what is free there.
-        disk_used_bytes: The metric `disk`: used by everybody on the disk in which the fit writes
-            its checkpoints, else on that of the working folder.
-        disk_of_bytes: That and what can still be written.
-        temp_disk_used_bytes: The metric `temp_disk`: the same of the folder for temporary files.
-        temp_disk_of_bytes: Likewise.
-        major_faults: Pages that this process had to wait for a disk for, since it started.
-        memory_pressure_fraction: Part of the last 10 s in which a task waited for memory, of the
-            control group or else of the host, 0..1.
-        io_pressure_fraction: The same of waiting for a disk.
-        cgroup_high_events: How often the control group went above `memory.high` and was throttled.
+        threads_of: Highest number possible: the current threads and those that the control group,
+            the user's limit and the kernel still allow, whichever is the smallest.
+        processes: The metric `processes`: descendants of this process, including zombies; up to 10
+            s old.
+        processes_of: Highest number possible, by the same limits.
+        zombies: Descendants that ended and that no process has waited for.
+        shared_memory_bytes: The metric `shared_memory`: blocks in /dev/shm that this user created
+            since the session began, mapped or not.
+        shared_memory_of_bytes: Those blocks and the free space there.
+        disk_used_bytes: The metric `disk`: space used by everybody on the disk of the fit's
+            checkpoints, else on the disk of the working folder.
+        disk_of_bytes: That space and the space that can still be written.
+        temp_disk_used_bytes: The metric `temp_disk`: space used by everybody on the disk of the
+            folder for temporary files.
+        temp_disk_of_bytes: That space and the space that can still be written.
+        major_faults: Page faults of this process that waited for a disk, since it started.
+        memory_pressure_fraction: Fraction of the last 10 s in which a task waited for memory, in
+            the control group or else on the host, 0..1.
+        io_pressure_fraction: Fraction of the last 10 s in which a task waited for a disk, in the
+            control group or else on the host, 0..1.
+        cgroup_high_events: Number of times that the control group went above `memory.high` and was
+            throttled.
         cpu_cores: Processors that this process kept busy since the last sample.
-        children_cpu_cores: Those of its children, likewise; new children are seen every 10 s.
-        cpu_throttled_fraction: Part of that time in which the control group kept it from the
-            processors, 0..1.
-        disk_wait_fraction: Part of that time in which its main thread waited for the disk, 0..1.
-        cpu_clock_hz: Clock of the processor that its main thread ran on last.
+        children_cpu_cores: Processors that its children kept busy since the last sample; new
+            children are found every 10 s.
+        cpu_throttled_fraction: Fraction of the time since the last sample in which the control
+            group kept the process from the processors, 0..1.
+        disk_wait_fraction: Fraction of the time since the last sample in which the main thread
+            waited for the disk, 0..1.
+        cpu_clock_hz: Clock rate of the processor that the main thread last ran on.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
-            that of whole epochs.
-        calls: Of `evaluate`, `predict` and `collect()` outside of fits, since the session began.
+            the median of whole epochs.
+        calls: Number of calls of `evaluate`, `predict` and `collect()` outside of fits, since the
+            session began.
         logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
-            Only those that Keras had made numbers anyway.
+            Only those that Keras had converted to numbers anyway.
         more_devices: Devices beside the first that the driver lists this process on.
     """
 
@@ -242,11 +251,11 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         name: Python name of the traced function.
         traces: Live traces.
-        operations: Operations in them together.
-        retained: Of the traces, those kept only by the gradient registry.
-        changed: What the last trace's arguments differ in from those of the one before:
-            "x (8, 64) → (9, 64)"; "python": in no tensor: a Python value or object, or another
-            function of the name; empty when there is one trace, or it is not known.
+        operations: Operations in all of them.
+        retained: Live traces that only the gradient registry keeps.
+        changed: Difference between the arguments of the last two traces: "x (8, 64) → (9, 64)".
+            "python": no tensor differs, but a Python value or object, or it was another function
+            of the name. Empty if there is one trace, or if unknown.
     """
 
     name: Text
@@ -262,11 +271,11 @@ class GraphSize(Event, frozen=True, tag="graph"):
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index from 0.
-        operations: In all live traces and registered functions.
+        operations: Operations in all live traces and registered functions.
         traces: Live traces.
         functions: Functions registered with the runtime.
-        retained: Traces of dead models kept by the gradient registry; None if not known.
-        by_function: The largest at most 64, by operations.
+        retained: Traces of dead models kept by the gradient registry; None if unknown.
+        by_function: The largest functions by operations, at most 64.
     """
 
     fit: Count
@@ -279,21 +288,21 @@ class GraphSize(Event, frozen=True, tag="graph"):
 
 
 class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What one place of the script or of a library keeps.
+    """Objects that one place of the script or of a library keeps.
 
     Attributes:
-        kind: Class of most of it, with its package: "numpy.ndarray", "matplotlib.Figure".
-        count: How many.
-        n_bytes: What they take together; of long containers by the newest items. None: their
-            size is not known.
-        shape: Of the newest array or tensor, as text; empty where there is none.
-        dtype: Likewise.
+        kind: Class of most of the objects, with its package: "numpy.ndarray", "matplotlib.Figure".
+        count: Number of objects.
+        n_bytes: Their total size; for long containers estimated from the newest items. None:
+            unknown.
+        shape: Shape of the newest array or tensor, as text; empty if there is none.
+        dtype: Dtype of the newest array or tensor; empty if there is none.
         container: Class of the list, dict or other container; empty: an attribute or variable.
-        place: Where it is: "Recorder.history" (an attribute of such an object), "train.kept" (a
+        place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
-            "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed when private, but
-            for those of libraries.
-        is_on_device: Whether the bytes are those of a GPU.
+            "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed when private, except
+            in libraries.
+        is_on_device: True if the bytes are on a GPU.
     """
 
     kind: Name
@@ -307,13 +316,13 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class ObjectsCounted(Event, frozen=True, tag="objects"):
-    """What the script keeps, counted while memory rises; just before an epoch's or fit's end.
+    """Objects that the script keeps, counted while memory rises, just before an epoch or fit ends.
 
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index from 0.
-        seconds: How long the training waited.
-        kept: Places that hold most, at most 32; after the first count those that changed.
+        seconds: Time that the training waited.
+        kept: Places that keep most, at most 32; after the first count, those that changed.
         why: Why nothing was counted; empty when it was.
     """
 
@@ -328,11 +337,12 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Descriptors, threads, children or blocks of one kind and name.
 
     Attributes:
-        kind: Of descriptors "file", "socket", "pipe", "device", "event", "shared_memory", "other";
-            "thread"; "child", "zombie"; "block" of shared memory.
+        kind: For descriptors "file", "socket", "pipe", "device", "event", "shared_memory" or
+            "other"; for threads "thread"; for processes "child" or "zombie"; "block" for shared
+            memory.
         name: Path or name, with "*" in place of numbers: "data/part-*.bin"; hashed when private;
             may be empty.
-        count: How many.
+        count: Number of them.
     """
 
     kind: Name
@@ -341,11 +351,11 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class ResourcesNamed(Event, frozen=True, tag="resources"):
-    """What descriptors, threads, children or blocks are by name, at first and while more come.
+    """Descriptors, threads, children or blocks by name; sent at first and while they become more.
 
     Attributes:
         metric: "open_files", "threads", "processes" or "shared_memory".
-        named: The most numerous at most 32.
+        named: The most numerous, at most 32.
     """
 
     metric: Name
@@ -361,7 +371,7 @@ class LayerFacts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         output_shape: As text, "(None, 28, 28, 32)"; empty when unknown.
         dtype: Compute dtype.
         parameters: Number of weights in it, each shared one counted at its first layer.
-        trainable_parameters: Those of them that are trained.
+        trainable_parameters: Number of those weights that are trained.
         parameter_bytes: Their size, bytes.
     """
 
@@ -379,8 +389,8 @@ class SlotFacts(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         name: "momentum", "velocity", "iteration", ...
-        n: How many variables.
-        n_bytes: Their size together, bytes.
+        n: Number of variables.
+        n_bytes: Their total size, bytes.
     """
 
     name: Name
@@ -394,17 +404,17 @@ class ModelFacts(Event, frozen=True, tag="model"):
     Attributes:
         fit: Ordinal of the fit in the run, from 1.
         part: This part, from 1.
-        part_count: How many parts there are.
+        part_count: Number of parts.
         name: Model name.
         kind: Class name.
-        n_layers: Layers in all parts together.
+        n_layers: Layers in all parts.
         layers: This part's layers.
         parameters: Number of weights, shared ones once.
         parameter_bytes: Their size, bytes.
         optimizer: Class name.
         slots: Optimizer slots by kind.
-        slot_bytes: All optimizer variables together, bytes.
-        loss: As text.
+        slot_bytes: Size of all optimizer variables, bytes.
+        loss: Loss, as text.
         dtype_policy: "float32", "mixed_float16", ...
     """
 
@@ -425,10 +435,10 @@ class ModelFacts(Event, frozen=True, tag="model"):
 
 
 STEP_LOG_PREFIX: Final = "batch:"
-"""Before the name of a log within an epoch."""
+"""Prefix of a log within an epoch."""
 
 MAX_COLUMN: Final = 64
-"""Letters of a column's name; a longer log is known by its beginning."""
+"""Maximum length of a column's name; the name of a longer log is cut."""
 
 SAMPLE_COLUMNS: Final = tuple(
     field
@@ -459,7 +469,7 @@ def device_column(number: int, field: str) -> str:
 
 
 def parse_device_column(column: str) -> tuple[int, str] | None:
-    """Number and field of such a column; None for any other."""
+    """Number and field of a device's column; None for any other column."""
     number, _, field = column.removeprefix(_DEVICE).partition("_")
     if not column.startswith(_DEVICE) or not number.isdigit() or field not in DEVICE_FIELDS:
         return None
@@ -469,11 +479,11 @@ def parse_device_column(column: str) -> tuple[int, str] | None:
 def extra_sample_values(
     logs: Mapping[str, float], devices: Iterable[DeviceSample]
 ) -> Iterator[tuple[str, float]]:
-    """Column and value of what only some runs have; what was not read is left out.
+    """Column and value of fields that only some runs have; values that were not read are left out.
 
     Args:
-        logs: Of a sample.
-        devices: Likewise.
+        logs: `Sample.logs`.
+        devices: `Sample.more_devices`.
     """
     for name, value in logs.items():
         yield f"{STEP_LOG_PREFIX}{name}"[:MAX_COLUMN], value
@@ -485,7 +495,7 @@ def extra_sample_values(
 
 
 EPOCH_PREFIX: Final = "epoch:"
-"""Before the name of what has one value an epoch."""
+"""Prefix of a column with one value an epoch."""
 
 EPOCH_SECONDS: Final = f"{EPOCH_PREFIX}seconds"
 LEARNING_RATE: Final = f"{EPOCH_PREFIX}learning_rate"
@@ -503,11 +513,7 @@ def part_column(name: str) -> str:
 
 
 def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
-    """Column and value of what an epoch's end says beside Keras' logs, as far as it is known.
-
-    Args:
-        ended: The end.
-    """
+    """Column and value of an epoch's end, without Keras' logs, as far as known."""
     yield EPOCH_SECONDS, ended.seconds
     if ended.step_times is not None:
         for metric, field in STEP_TIME_METRICS.items():

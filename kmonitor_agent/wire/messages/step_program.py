@@ -27,18 +27,19 @@ class StepOperation(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         kind: As the framework names it: "Conv2D".
-        inputs: (operation, output) of each tensor that it reads, as places in the graph.
+        inputs: (operation, output) of each tensor that it reads, as indices into the graph.
         after: Operations that must have ended.
-        sizes: Of each output in bytes, as a place among the program's extents; -1: none.
-        work: Multiplications that it does, likewise; -1: hardly any.
-        workspace: Bytes of each buffer that it takes while it runs, likewise.
-        beside: Bytes that it makes beside its first output, to last as long, likewise; -1: none.
-        layer: Place among the program's layers; -1: of none.
-        phase: 0 forward, 1 backward, 2 what updates and measures.
-        variable: Place among the program's variables, of a handle; -1: it is none.
-        bodies: Graphs that it runs, as places among the program's: of a loop the condition and
-            the body, else branches or what is called.
-        trips: How often a loop turns; None where data decide.
+        sizes: Size of each output in bytes, as an index into the program's extents; -1: none.
+        work: Number of multiplications, as an index into the extents; -1: hardly any.
+        workspace: Bytes of each buffer that it takes while it runs, as indices into the extents.
+        beside: Bytes that it makes beside its first output, to last as long, as an index into the
+            extents; -1: none.
+        layer: Index into the program's layers; -1: none.
+        phase: 0: forward, 1: backward, 2: updates and metrics.
+        variable: Index into the program's variables, for a handle; -1: not a handle.
+        bodies: Graphs that it runs, as indices into the program's: condition and body of a loop,
+            or else the branches or the called function.
+        trips: Number of iterations of a loop; None where the data decide.
     """
 
     kind: str
@@ -56,12 +57,12 @@ class StepOperation(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StepGraph(msgspec.Struct, frozen=True, array_like=True):
-    """Operations in the order they were made, and what comes in and goes out.
+    """Operations in the order of their creation, with arguments and results.
 
     Attributes:
-        operations: Each after those whose outputs it reads.
-        arguments: Operations that represent a caller's arguments, in its order.
-        results: (operation, output) of what goes back to it.
+        operations: Each follows those whose outputs it reads.
+        arguments: Operations that represent the caller's arguments, in the caller's order.
+        results: (operation, output) of each result for the caller.
     """
 
     operations: tuple[StepOperation, ...]
@@ -75,16 +76,18 @@ class StepProgram(msgspec.Struct, frozen=True):
     Attributes:
         graphs: The step's own first, then those of loops, branches and calls.
         extents: Sizes, each once.
-        layers: Names of layers, with those of the models that they are nested in.
+        layers: Names of layers, with the names of the models that contain them.
         variables: Bytes of each variable.
-        created_variables: (variable, whether its first values were drawn) in the order of making.
-        unknown: Outputs whose size is not known; they count as their largest input.
-        seconds: It took to trace.
-        unseen_bytes: Smaller tensors are not counted by the allocator that it was traced for.
-        sums_above_bytes: Where a step of a fixed batch is estimated to need more, its sums are
-            added up in turn; None: never.
-        notes: What had to be assumed, in words.
-        is_rewritten: Whether TensorFlow runs what its rewriting made of the step.
+        created_variables: (variable, True if its first values were drawn) in the order of
+            creation.
+        unknown: Number of outputs of unknown size; they count as their largest input.
+        seconds: Duration of tracing, seconds.
+        unseen_bytes: Size below which the allocator that it was traced for does not count a
+            tensor.
+        sums_above_bytes: Estimated need of a step with a fixed batch, bytes, above which its sums
+            are added up one after another; None: never.
+        notes: Assumptions, as text.
+        is_rewritten: True if TensorFlow runs its rewritten form of the step.
     """
 
     graphs: tuple[StepGraph, ...]

@@ -22,31 +22,31 @@ from kmonitor_agent.wire.messages.lifecycle_events import Event
 FoldCause = Literal[
     "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"
 ]
-"""How an attempt at a fold ended. "interrupted": with the study, which may go on with it."""
+"""How an attempt at a fold ended. "interrupted": with the study, which may continue it."""
 
 TrialOutcome = Literal["", "pruned", "too_large", "failed"]
-"""What a trial of a search that finished came to, where that is no value."""
+"""Outcome of a finished trial that has no value; empty: it has one."""
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-"""Part of a fold's work that is done."""
+"""Completed fraction of a fold's work."""
 
 GrowthBytes = Annotated[float, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
-"""By how much a size grew, bytes; negative when it fell."""
+"""Growth of a size, bytes; negative when it fell."""
 
 
 class StudyTally(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """How many folds of a study are how far.
+    """Number of folds of a study by state.
 
     Attributes:
         over: Folds that will not be tried again.
-        finished: Of those, the ones whose function returned.
-        failed: Of those, the ones whose function raised.
-        killed: Of those, the ones that were ended: memory, time, a hang, a signal.
+        finished: Folds whose function returned.
+        failed: Folds whose function raised.
+        killed: Folds that were killed: memory, time, a hang, a signal.
         running: Folds that run now.
         retried: Folds that needed more than one attempt.
-        out_of_memory: Of the killed, the ones that memory ended.
-        pruned: Of the finished, the trials that their search's pruner ended.
-        too_large: Of the finished, the trials whose models would not fit, and were not trained.
+        out_of_memory: Killed folds that ran out of memory.
+        pruned: Finished trials that the pruner of their search ended.
+        too_large: Finished trials whose models would not fit, and were not trained.
     """
 
     over: Count = 0
@@ -61,17 +61,17 @@ class StudyTally(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class StudyStarted(Event, frozen=True, tag="study"):
-    """A process began to run a study's folds, or goes on with them.
+    """A process began to run a study's folds, or continues with them.
 
     Attributes:
         function: File or module and name of the function.
-        folds: How many there are.
-        at_once: How many run at the same time.
-        retries: How often a fold that was killed is tried again.
-        timeout_s: How long an attempt may take, as given; None: it is learned.
-        memory_bytes: What a fold's processes may hold together; None: only the host bounds it.
+        folds: Number of folds.
+        at_once: Number of folds that run at the same time.
+        retries: Number of retries of a killed fold.
+        timeout_s: Maximum duration of an attempt, as given; None: it is learned.
+        memory_bytes: Memory limit of a fold's processes together; None: only the host bounds it.
         directory: The study's folder.
-        tally: How far it is.
+        tally: Folds by state.
     """
 
     function: Text
@@ -89,11 +89,11 @@ class FoldStarted(Event, frozen=True, tag="fold_start"):
 
     Attributes:
         fold: Index, from 0.
-        attempt: Which attempt, from 1.
-        started_wall_s: When, UTC epoch seconds.
+        attempt: Number of the attempt, from 1.
+        started_wall_s: Start, UTC epoch seconds.
         device: The GPU that it is pinned to; empty without.
-        resumed: It goes on where the attempt before was killed.
-        tally: Of the study, with this.
+        resumed: True if it continues where the previous attempt was killed.
+        tally: Tally of the study, including this attempt.
     """
 
     fold: Count
@@ -105,16 +105,16 @@ class FoldStarted(Event, frozen=True, tag="fold_start"):
 
 
 class FoldProgress(Event, frozen=True, tag="fold_progress"):
-    """How far a fold that runs is; the longer it runs, the less often.
+    """Progress of a running fold; the longer it runs, the less often.
 
     Attributes:
-        fold: Index.
-        attempt: Which attempt.
-        seconds: How long it has run.
-        held_bytes: By all its processes, what they share once, pages of files left out.
-        share: Part of its work that is done; None: not known.
-        forecast_s: How long it will take in all, about; None where it is not known.
-        limit_s: How long it may take, as given or learned; None: not known yet.
+        fold: Index, from 0.
+        attempt: Number of the attempt, from 1.
+        seconds: Duration so far.
+        held_bytes: Memory of all its processes; shared pages count once, file pages do not count.
+        share: Completed fraction of its work; None: unknown.
+        forecast_s: Expected total duration; None: unknown.
+        limit_s: Maximum duration, as given or learned; None: not known yet.
     """
 
     fold: Count
@@ -127,26 +127,27 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
 
 
 class FoldEnded(Event, frozen=True, tag="fold_end"):
-    """An attempt at a fold ended; sent again for what ended before a study goes on.
+    """An attempt at a fold ended; sent again for earlier attempts when a study continues.
 
     Attributes:
-        fold: Index.
-        attempt: Which attempt.
-        cause: How.
-        again: The fold will be tried once more.
-        why: In words; empty for an exception's message when private.
+        fold: Index, from 0.
+        attempt: Number of the attempt, from 1.
+        cause: How it ended.
+        again: True if the fold will be tried once more.
+        why: Reason as text; empty for an exception's message when private.
         signal: Name of the signal that killed it ("SIGSEGV"), or empty.
-        seconds: How long it ran.
-        steps: Of its fits, or of `fold.step()`.
-        peak_bytes: Most that its processes held together, likewise; None: not measured.
-        growth_bytes: Of what they held, from begin to end.
+        seconds: Duration.
+        steps: Steps of its fits, or of `fold.step()`.
+        peak_bytes: Peak memory of all its processes; shared pages count once, file pages do not
+            count; None: not measured.
+        growth_bytes: Growth of that memory from begin to end.
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to; empty without.
-        resumed: It had gone on where the attempt before was killed.
-        started_wall_s: When it began, UTC epoch seconds.
-        noun: What a fold of this study is for people.
-        outcome: What one that finished came to, where that is no value; empty: a value.
-        tally: Of the study, with this.
+        resumed: True if it had continued where the previous attempt was killed.
+        started_wall_s: Start, UTC epoch seconds.
+        noun: Noun for the user.
+        outcome: Outcome of a finished trial that has no value; empty: it has one.
+        tally: Tally of the study, including this attempt.
     """
 
     fold: Count

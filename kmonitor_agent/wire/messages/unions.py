@@ -58,10 +58,10 @@ from kmonitor_agent.wire.messages.view_messages import (
 )
 
 FromAgent = Hello | Batch | Ping | Pong | Bye | ErrorMessage
-"""What a hub accepts on its ingest socket."""
+"""Messages that a hub accepts on its ingest socket."""
 
 ToAgent = Welcome | Ack | HelloAgain | Nack | Ping | Pong | ErrorMessage | Command
-"""What an agent accepts."""
+"""Messages that an agent accepts."""
 
 FromDesktop = (
     RunsRequest
@@ -76,7 +76,7 @@ FromDesktop = (
     | Ping
     | Pong
 )
-"""What a hub accepts on its view socket."""
+"""Messages that a hub accepts on its view socket."""
 
 ToDesktop = (
     RunsReply
@@ -94,7 +94,7 @@ ToDesktop = (
     | Pong
     | ErrorMessage
 )
-"""What a desktop accepts."""
+"""Messages that a desktop accepts."""
 
 __all__ = [
     "ENDED_STATES",

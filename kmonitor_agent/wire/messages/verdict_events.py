@@ -1,4 +1,4 @@
-"""The events that judge: what the hub makes of a run's measured values, unit by unit."""
+"""Verdicts: the hub's judgements on a run's measured values, unit by unit."""
 
 from typing import Annotated, Final, Literal, get_args
 
@@ -21,7 +21,7 @@ VerdictMetric = Literal[
     "disk",
     "temp_disk",
 ]
-"""What is judged; the same metrics as charts and limits have."""
+"""Metrics that are judged; they are the same as those of charts and limits."""
 
 TIME_METRICS: frozenset[VerdictMetric] = frozenset({"step_time", "epoch_time"})
 
@@ -33,37 +33,38 @@ COUNTED_METRICS: Final[dict[VerdictMetric, tuple[str, str]]] = {
     "disk": ("disk_used_bytes", "disk_of_bytes"),
     "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
 }
-"""What is counted and can run out, to the fields of `Sample` of what there is, and can be."""
+"""Resources that can run out, to the fields of `Sample` with the used and the possible amount."""
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
 
 VerdictState = Literal[
     "measuring", "rising", "steady", "growing", "suspected", "slowing", "cleared"
 ]
-"""`rising`: so far, not yet judged; `growing` is a fact about numbers; `suspected`: a leak is, as
-what is counted grew with it; `slowing`: it was growing, and does so less and less."""
+"""`rising`: so far, not yet judged; `growing`: a fact about numbers; `suspected`: a leak is
+suspected, because something that is counted grew with the metric; `slowing`: it was growing, and
+does so less and less."""
 
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
 
 RECENT_UNITS: Final = 5
-"""Of these the part is said that takes most of the time."""
+"""Number of recent units in which the part that takes most of the time is determined."""
 
 LEAST_SHARE_GIVEN_BACK: Final = 0.1
-"""Of what had come; an action that gave back less did not help."""
+"""Share of the growth that an action must give back to count as helpful."""
 
 
 class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """Something counted that grew over the same units.
+    """A count that grew over the same units.
 
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
             "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
             "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and not a unit.
-        per_unit: Change a unit, in what it counts.
-        low: Lower end of the 95% interval.
-        high: Upper end.
-        name: Whose: a function, a line of the script, or the place that keeps; empty: all.
+        per_unit: Change per unit, in what `kind` counts.
+        low: Lower end of the 95% interval of that change.
+        high: Upper end of the interval.
+        name: Function, line of the script, or place that keeps objects; empty: all.
     """
 
     kind: Name
@@ -74,12 +75,12 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
 
 class CacheFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """How far the cache of a fit's data is, in memory.
+    """Fill level of the in-memory cache of a fit's data.
 
     Attributes:
-        steps: That took from the data so far.
-        of_steps: After which it is full.
-        end_bytes: What it holds then; None where shapes vary.
+        steps: Steps that have taken data so far.
+        of_steps: Steps after which the cache is full.
+        end_bytes: Size of the full cache; None where shapes vary.
     """
 
     steps: Count
@@ -92,8 +93,8 @@ class ArenaFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Attributes:
         arenas: Arenas that malloc has.
-        free_bytes: What they keep together.
-        largest_bytes: The most that one of them keeps.
+        free_bytes: Freed memory that all arenas keep.
+        largest_bytes: Largest amount that one arena keeps.
     """
 
     arenas: Count
@@ -102,13 +103,15 @@ class ArenaFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class TriedAction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What was done against growth, and what it gave back the last time, as measured.
+    """An action against growth, and the measured amount that it gave back the last time.
 
     Attributes:
         action: "collect", "reload" or "restart".
-        times: How often, while the same was known to grow.
-        given_back_bytes: By how much less was held after it; 0: nothing that counts.
-        risen_bytes: By how much more than the least since was held before it; None: not known.
+        times: Number of times that it ran while the same growth was known.
+        given_back_bytes: Decrease of the memory held, from before to after it; 0: nothing that
+            counts.
+        risen_bytes: Memory held before it, minus the least since the process began or last gave
+            memory back; None: unknown.
     """
 
     action: Name
@@ -118,22 +121,23 @@ class TriedAction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def did_help(self) -> bool:
-        """Whether it gave back a tenth, or more, of what had come."""
+        """True if it gave back more than a tenth of the growth."""
         return self.given_back_bytes > LEAST_SHARE_GIVEN_BACK * (self.risen_bytes or 0.0)
 
 
 class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """When a limit is met, if it goes on like this; counted from the last unit judged.
+    """When a limit is met if the growth continues, counted from the last unit judged.
 
     Attributes:
-        limit: Of the metric, in its unit.
-        of: "own": a limit set for the run; "host", "cgroup", "address_space": memory that can be
-            had; "device"; "system": what the system allows of what is counted.
-        units: Most likely so many units.
-        earliest: Fewest.
-        latest: Most; None: it may never be met.
-        unit_s: What a unit takes lately, seconds; None if not known.
-        by_others: What others take a unit of what is left, in the metric's unit; 0: hardly any.
+        limit: The limit, in the metric's unit.
+        of: "own": a limit set for the run; "host", "cgroup", "address_space": available memory;
+            "device"; "system": the system's limit on a resource that is counted.
+        units: Most likely number of units.
+        earliest: Lowest number of units.
+        latest: Highest number of units; None: the limit may never be met.
+        unit_s: Recent duration of a unit, seconds; None: unknown.
+        by_others: Amount of the rest that other processes take per unit, in the metric's unit; 0:
+            hardly any.
     """
 
     limit: Amount
@@ -146,51 +150,54 @@ class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Verdict(Event, frozen=True, tag="verdict"):
-    """How one metric of a run develops; made by the hub, taken from no training.
+    """Development of one metric of a run; written by the hub, not taken from a training.
 
     Attributes:
-        metric: What is judged.
-        state: What is known.
-        per: What a unit is; "call": one of `evaluate`, `predict` or `collect()` outside of fits.
-        units: Units since the last start or reload that were measured.
+        metric: The metric that is judged.
+        state: See `VerdictState`.
+        per: Kind of unit; "call": one of `evaluate`, `predict` or `collect()` outside of fits.
+        units: Units measured since the last start or reload.
         unit: Epochs or fits of the run that had ended.
-        turned: Whether its words differ from before; False: newer figures of the same.
+        turned: True if its text differs from that of the verdict before; False: newer figures of
+            the same.
         from_s: Run time at which the window of the evidence begins, seconds.
         to_s: Run time at which it ends.
-        window: Units in it; of steps and calls those from its first to its last.
-        slope: Change of the lower envelope a unit, in the metric's unit; None before a window.
-        slope_low: Lower end of its 95% interval.
-        slope_high: Upper end.
-        rise: From the beginning of the window to its end, in the metric's unit.
+        window: Units in the window; for steps and calls those from its first to its last.
+        slope: Change of the lower envelope per unit, in the metric's unit; None before a window.
+        slope_low: Lower end of the 95% interval of the slope.
+        slope_high: Upper end of the interval.
+        rise: Rise from the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
-        unit_s: What a unit takes lately, seconds; None if not known.
-        cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
-            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
-            counted "files", "threads", "processes", "zombies", "blocks", "disk";
-            of slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a
-            cache of the dataset, which has an end; "arenas": freed memory that malloc keeps in
-            one arena after another; "uncollected": Python objects that may be garbage, and wait
-            for a full collection; "data_cache": what the first epoch took, where nothing grows;
-            of times "part": that of `where`; empty where nothing is known.
+        unit_s: Recent duration of a unit, seconds; None: unknown.
+        cause: Cause of the growth: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
+            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; for resources
+            that are counted "files", "threads", "processes", "zombies", "blocks", "disk"; for
+            slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a cache of
+            the dataset, which has an end; "arenas": freed memory that malloc keeps in one arena
+            after another; "uncollected": Python objects that may be garbage, and wait for a full
+            collection; "data_cache": memory of the first epoch, where nothing grows; for times
+            "part": that of `where`; empty if unknown.
         sureness: "counted", "fitting" or "open".
-        name: Function, line, path or thread that the cause is about; empty if not known.
-        changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
-        grew_with: What grew over the same units and speaks for the cause.
-        advice: What may help, the mildest first.
-        filling: With "filling", how far the cache is.
-        arenas: With "arenas", what they keep.
-        kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
-        where: The part of the units in which nearly all of the growth comes: "steps" (from an
+        name: Function, line, path or thread that the cause is about; empty if unknown.
+        changed: With "retracing", the difference between its last two traces, as in
+            `FunctionTraces`.
+        grew_with: Counts that grew over the same units and support the cause.
+        advice: Possible remedies, the mildest first.
+        filling: With "filling", the fill level of the cache.
+        arenas: With "arenas", the memory that they keep.
+        kept: With "kept" and "rebuilt", the objects and the place that keeps them; None: unknown.
+        where: The part of the units in which nearly all of the growth occurs: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
-            "between_fits"; of times the part that grew, or that takes most, as of `EpochParts`;
-            empty: in several, or not known.
-        where_part: Of the growth, or of the time, 0..1; None likewise.
-        since: The epoch or fit since which it takes longer, as `unit` counts; 0: it grows, or
-            does not.
-        ruled_out: With "unknown", of slower steps: what was counted and does not explain it.
-        forecast: None unless it grows towards a limit that is known.
-        tried: Actions that were done against this cause, and what they gave back.
+            "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`;
+            empty: in several parts, or unknown.
+        where_part: Fraction of the growth, or of the time, in `where`, 0..1; None: in several
+            parts, or unknown.
+        since: The epoch or fit since which a unit takes longer, in the count of `unit`; 0: gradual
+            growth, or none.
+        ruled_out: With "unknown", for slower steps: counts that do not explain the growth.
+        forecast: None unless the metric grows towards a known limit.
+        tried: Actions against this cause, and the amounts that they gave back.
     """
 
     metric: VerdictMetric

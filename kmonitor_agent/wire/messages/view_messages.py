@@ -49,11 +49,11 @@ RunState = Literal[
     "silent",
     "lost",
 ]
-"""State of a run, said by the hub.
+"""State of a run, according to the hub.
 
 `starting`: session known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
 `silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
-without a word.
+without having reported its end.
 """
 
 ENDED_STATES: frozenset[RunState] = frozenset(
@@ -66,10 +66,12 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Attributes:
         value: In the metric's unit; None if absent.
-        of: What it is a part of, same unit; of RAM what can be had; None where nothing bounds it.
-        file_bytes: Of RAM: pages of files beside `value`, given back when needed; None: not read.
-        source: Where it comes from.
-        absent: Why there is none.
+        of: Total that `value` is a part of, in the same unit; for RAM the available memory; None
+            where nothing bounds it.
+        file_bytes: For RAM: file-backed pages beside `value`, which the kernel takes back when
+            needed; None: not read.
+        source: Source of the value.
+        absent: Why there is no value.
     """
 
     value: Amount | None = None
@@ -80,67 +82,67 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a list of runs shows of one.
+    """Summary of a run, for lists.
 
     Attributes:
         run: Run id.
         name: Run name.
         host: Host name.
         state: See `RunState`.
-        state_why: In words, when there is more to say.
+        state_why: Reason for the state as text, if there is more to say.
         session: Id of the newest process.
         pid: Its process id.
-        started_wall_s: When the first session started, UTC.
-        last_wall_s: When the hub stored the newest event, UTC.
+        started_wall_s: Start of the first session, UTC epoch seconds.
+        last_wall_s: Time at which the hub stored the newest event, UTC epoch seconds.
         duration_s: Run time of the newest event, seconds (`t_s` of rows).
         backend: Keras backend.
         versions: Package to version.
         fit: Ordinal of the last fit.
-        fits_done: Fits that ended.
-        epoch: Epoch index from 0 in the last fit; None before the first. Of a fit that goes on in
-            a later process, until it begins one there, the last that is known.
-        epochs: Planned epochs of that fit; 0 unknown.
-        epochs_done: Epochs ended in all fits together.
+        fits_done: Number of fits that ended.
+        epoch: Epoch index from 0 in the last fit; None before the first. For a fit that continues
+            in a later process, the last known one until an epoch begins there.
+        epochs: Planned epochs of that fit; 0: unknown.
+        epochs_done: Number of epochs that ended, in all fits.
         step: Steps done in the running epoch.
-        steps: Steps per epoch; None unknown.
+        steps: Steps per epoch; None: unknown.
         model: Model name of the last fit.
-        batch_size: Of the last fit; None unknown.
-        optimizer: Of the last fit.
-        learning_rate: Last known.
+        batch_size: Batch size of the last fit; None: unknown.
+        optimizer: Optimizer of the last fit.
+        learning_rate: Last known learning rate.
         ram: Metric `ram`, bytes.
         vram: Metric `vram`, bytes.
         graph: Metric `graph`, operations.
         step_time: Metric `step_time`, seconds.
-        limits: In force, as the agent said.
+        limits: Limits in force, as the agent reported.
         actions: Commands that the process can carry out now; empty when it has ended.
         checkpoint_epoch: Epoch of the last checkpoint; None if there is none.
-        checkpoint_bytes: Size of the state in it; the file is larger.
-        checkpoint_wall_s: When.
-        faults: kmonitor's own faults counted in that process.
-        gaps: Events known to be lost.
-        note: A desktop user's note on it.
-        cause: How its last process died, in a few words ("out of memory", "SIGKILL", "exit
-            status 3"); empty when it did not, or it is not known.
+        checkpoint_bytes: Size of the state in that checkpoint; the file is larger.
+        checkpoint_wall_s: Time of that checkpoint, UTC epoch seconds.
+        faults: Number of kmonitor's own faults in that process.
+        gaps: Number of events known to be lost.
+        note: A desktop user's note on the run.
+        cause: How its last process died, in brief ("out of memory", "SIGKILL", "exit status 3");
+            empty if it did not die, or if unknown.
         job: Cluster job ("slurm 123"), or empty.
-        rank: Which of the processes of one strategy it is, from 0; None: it is alone.
-        world_size: How many they are; 0 when it is alone or not known.
-        group: The same for all of them, and for later launches that look the same.
-        is_shipped: It was read from a folder, and its process cannot be asked for anything.
-        clock_ahead_s: By how much its host's clock is ahead of the hub's, whole minutes in
-            seconds; 0: it is not.
-        is_elsewhere: Another hub, with which this one shares a database, keeps it: it is only
-            shown here.
-        pinned: It is never removed to save room.
-        verdicts: Metrics that grow: "growing" or "suspected"; those that do not are left out.
-        stored_bytes: About what it takes in the hub's database.
-        study: Id of the study that it is a fold of, or its own id when it is the study; or empty.
-        fold: Which fold, from 0; None: it is the study itself, or of none.
-        folds: How many folds the study has; 0: it is of none.
-        attempt: Which attempt at the fold, from 1.
-        tally: Of a study: how far its folds are; None: it is none, or has not reported yet.
-        stalled_wall_s: While it trains, and makes no step for longer than it ever did at such a
-            place: when it made the last one, UTC; else None.
-        change: Grows with every change of this summary, for `RunsRequest.since_change`.
+        rank: Rank among the processes of one strategy, from 0; None: it is alone.
+        world_size: Number of these processes; 0 if it is alone, or if unknown.
+        group: Id that all of them share, and later launches that look the same.
+        is_shipped: True if the run was read from a folder; its process then takes no commands.
+        clock_ahead_s: Lead of its host's clock over the hub's, whole minutes in seconds; 0: none.
+        is_elsewhere: True if another hub, with which this one shares a database, keeps the run: it
+            is only shown here.
+        pinned: True if the run is never removed to save room.
+        verdicts: States of the metrics that grow, "growing" or "suspected"; other metrics are left
+            out.
+        stored_bytes: Approximate size in the hub's database.
+        study: Id of the study that it is a fold of, or its own id if it is the study; else empty.
+        fold: Index of the fold, from 0; None: it is the study itself, or no fold.
+        folds: Number of folds of the study; 0: it is no fold.
+        attempt: Number of the attempt at the fold, from 1.
+        tally: For a study, its folds by state; None: it is no study, or has not reported yet.
+        stalled_wall_s: Time of the last step, UTC epoch seconds, if the run trains and has made no
+            step for longer than ever before in such a place; else None.
+        change: Increases with every change of this summary, for `RunsRequest.since_change`.
     """
 
     run: Id
@@ -202,8 +204,8 @@ class RunsRequest(Message, frozen=True, tag="runs"):
     """Desktop to hub: the summaries that changed after `since_change` (0: all).
 
     Attributes:
-        request_id: Number of the question.
-        since_change: Newest change that is known already.
+        request_id: Number of the request.
+        since_change: Newest change that the desktop already has.
     """
 
     request_id: Count
@@ -211,18 +213,18 @@ class RunsRequest(Message, frozen=True, tag="runs"):
 
 
 class RunsReply(Message, frozen=True, tag="runs_reply"):
-    """Answer: summaries, newest start last; more follow when `more` (ask from `change`).
+    """Reply: summaries, newest start last; more follow when `more` (ask from `change`).
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         hub: The hub's id; when it changes, all cursors start again.
         change: Newest change included.
         head: Newest row id.
         version: Version of the hub's program.
         host: Host name of the hub.
         runs: At most 200 of them.
-        deleted: Ids of runs that are gone since.
-        more: Whether there are more.
+        deleted: Ids of runs deleted since.
+        more: True if there are more.
     """
 
     request_id: Count
@@ -237,12 +239,12 @@ class RunsReply(Message, frozen=True, tag="runs_reply"):
 
 
 class RowsRequest(Message, frozen=True, tag="rows"):
-    """Desktop to hub: one page of rows behind a cursor (credit: one page at a time).
+    """Desktop to hub: one page of rows after a cursor (credit: one page at a time).
 
     Attributes:
-        request_id: Number of the question.
+        request_id: Number of the request.
         cursor: Row id after which to begin; 0: from the start.
-        limit: Most rows wanted.
+        limit: Maximum number of rows.
         runs: Only of these runs; empty: all.
         kinds: Only these event types; empty: all.
     """
@@ -273,14 +275,14 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class RowsReply(Message, frozen=True, tag="rows_reply"):
-    """Answer: rows in order; `cursor` is what to ask from next.
+    """Reply: rows in order; `cursor` is the start of the next request.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         hub: The hub's id; when it changes, all cursors start again.
-        cursor: Ask from here next.
+        cursor: Start of the next request.
         rows: In order.
-        more: Whether rows behind `cursor` exist already.
+        more: True if rows after `cursor` exist already.
         head: Newest row id of the hub.
     """
 
@@ -300,24 +302,26 @@ ColumnBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_COLUMN_BYTES)]
 EpochBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EPOCH_BYTES)]
 
 MOST_COLUMNS: Final = 512
-"""Names of columns in one answer."""
+"""Maximum number of column names in one reply."""
 
 
 MOST_SERIES_COLUMNS: Final = 64
-"""Of one request; 3 MB with 4000 buckets each."""
+"""Maximum number of columns in one request; 3 MB with 4000 buckets each."""
 
 
 class SeriesRequest(Message, frozen=True, tag="series"):
     """Desktop to hub: columns of one run, thinned to at most two points a bucket.
 
     Attributes:
-        request_id: Number of the question.
-        run: Which run.
-        columns: Which fields; none: only `have`, at once, of those that some runs' samples fill.
+        request_id: Number of the request.
+        run: Run id.
+        columns: Requested fields; empty: only `have`, at once, with the columns that only some
+            runs' samples fill.
         from_s: Run time to begin at.
         to_s: Run time to end at; None: the newest.
-        buckets: How many, 1..4000; a column with fewer points comes raw.
-        outline: Where all samples take long to read, some of them may come first (`one_of`).
+        buckets: Number of buckets, 1..4000; a column with fewer points comes raw.
+        outline: True to allow an outline of some samples first, if reading all of them takes long
+            (`one_of`).
     """
 
     request_id: Count
@@ -333,7 +337,7 @@ class ThinnedColumn(msgspec.Struct, frozen=True, gc=False):
     """One thinned column: minimum and maximum of each bucket, in time order.
 
     Attributes:
-        name: As asked.
+        name: As requested.
         t_s: Little-endian float64 times, run time, `[n_points]`.
         values: Little-endian float64 values, `[n_points]`; NaN marks a gap.
         n_raw: Samples it was thinned from.
@@ -346,21 +350,20 @@ class ThinnedColumn(msgspec.Struct, frozen=True, gc=False):
 
 
 class SeriesReply(Message, frozen=True, tag="series_reply"):
-    """Answer.
+    """Reply: the columns that exist, with the epochs of the run.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         run: Run id.
-        columns: As asked, those that exist.
+        columns: The requested columns that exist.
         row: Newest row id that the columns include: follow live from here.
-        sources: Sources of the columns asked.
+        sources: Sources of the requested columns.
         epoch_t_s: Float64 run times of epoch starts, `[n_epochs]`, all of the run.
         epoch_end_t_s: Float64 run times of epoch ends, NaN while running, `[n_epochs]`.
         fit_of_epoch: Little-endian int32 fit ordinals, `[n_epochs]`.
-        have: Columns of the run in which anything was read, in order of their names; a hub of
-            before 0.3 sends none.
-        one_of: 1: made of all samples; more: an outline, made of one of so many of those that are
-            not packed; another answer to the same question follows.
+        have: Columns of the run that have values, sorted by name; a hub older than 0.3 sends none.
+        one_of: 1: from all samples; n > 1: an outline, from one in n of the samples that are not
+            packed; another reply to the same request follows.
     """
 
     request_id: Count
@@ -376,12 +379,12 @@ class SeriesReply(Message, frozen=True, tag="series_reply"):
 
 
 class VerdictsRequest(Message, frozen=True, tag="verdicts"):
-    """Desktop to hub: the verdicts on one run now, judged from its history if that was never done.
+    """Desktop to hub: current verdicts on a run, judged from its history if they do not exist.
 
     Attributes:
-        request_id: Number of the question.
-        run: Which run.
-        partial: Where reading its samples takes long, what is stored may be the answer.
+        request_id: Number of the request.
+        run: Run id.
+        partial: True to allow the stored verdicts as the reply if reading the samples takes long.
     """
 
     request_id: Count
@@ -390,13 +393,13 @@ class VerdictsRequest(Message, frozen=True, tag="verdicts"):
 
 
 class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
-    """Answer: the newest verdict of each metric that was measured.
+    """Reply: the newest verdict of each metric that was measured.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         run: Run id.
-        verdicts: At most one a metric.
-        unread: Samples that are yet to be read; with any, these are the verdicts stored so far.
+        verdicts: At most one per metric.
+        unread: Number of samples not read yet; if not 0, these are the verdicts stored so far.
     """
 
     request_id: Count
@@ -406,13 +409,13 @@ class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
 
 
 class ReplyPending(Message, frozen=True, tag="pending"):
-    """Hub to desktop: an answer takes long; sent about each second until it comes.
+    """Hub to desktop: a reply takes long; sent about each second until it comes.
 
     Attributes:
-        request_id: The question.
-        done: Events of its run that were read for it.
-        of: Events there are to read; 0: not known.
-        beat: Another number than before: the hub gets on, with this question or one before it.
+        request_id: Number of the request.
+        done: Number of the run's events read so far.
+        of: Number of events to read; 0: unknown.
+        beat: Changes whenever the hub makes progress with this request or an earlier one.
     """
 
     request_id: Count
@@ -422,17 +425,17 @@ class ReplyPending(Message, frozen=True, tag="pending"):
 
 
 class CommandRequest(Message, frozen=True, tag="command_request"):
-    """Desktop to hub: have this done; asked again with the same id until the state is final.
+    """Desktop to hub: run a command; sent again with the same id until the state is final.
 
     Attributes:
-        request_id: Number of the question.
-        id: Given by who asks; the same id is the same command.
+        request_id: Number of the request.
+        id: Chosen by the requester; the same id is the same command.
         run: Run id.
-        name: What to do.
+        name: Name of the command.
         session: The process it is meant for.
         args: Typed arguments.
         ttl_s: Time to live from when the agent receives it, seconds.
-        requested_by: Who asks, for the audit and the event log.
+        requested_by: Requester, for the audit and the event log.
     """
 
     request_id: Count
@@ -446,11 +449,11 @@ class CommandRequest(Message, frozen=True, tag="command_request"):
 
 
 class CommandReply(Message, frozen=True, tag="command_reply"):
-    """Hub to desktop: how far the command is.
+    """Hub to desktop: state of a command.
 
     Attributes:
-        request_id: The question; 0: sent unasked.
-        status: How far it is.
+        request_id: Number of the request; 0: sent without one.
+        status: State of the command.
     """
 
     request_id: Count
@@ -461,12 +464,12 @@ class EditRequest(Message, frozen=True, tag="edit"):
     """Desktop to hub: rename, annotate or delete a run.
 
     Attributes:
-        request_id: Number of the question.
+        request_id: Number of the request.
         run: Run id.
-        name: New name; None leaves it.
-        note: New note; None leaves it.
-        pin: Whether it is kept when old runs are removed; None leaves it.
-        delete: Remove the run and all its rows (refused while its process lives).
+        name: New name; None: unchanged.
+        note: New note; None: unchanged.
+        pin: True to keep the run when old runs are removed, False not to; None: unchanged.
+        delete: True to remove the run and all its rows (refused while its process lives).
     """
 
     request_id: Count
@@ -478,10 +481,10 @@ class EditRequest(Message, frozen=True, tag="edit"):
 
 
 class EditReply(Message, frozen=True, tag="edit_reply"):
-    """Answer: done.
+    """Reply: the edit was made.
 
     Attributes:
-        request_id: The question.
+        request_id: Number of the request.
         run: The run that was edited.
     """
 
@@ -490,11 +493,12 @@ class EditReply(Message, frozen=True, tag="edit_reply"):
 
 
 class HubRequest(Message, frozen=True, tag="hub"):
-    """Desktop to hub: how are you.
+    """Desktop to hub: request the hub's condition.
 
     Attributes:
-        request_id: Number of the question.
-        stop: Also end, once every commit is done (only the same user's local socket may).
+        request_id: Number of the request.
+        stop: True to stop the hub as well, once every commit is done (only through the same user's
+            local socket).
     """
 
     request_id: Count
@@ -502,35 +506,38 @@ class HubRequest(Message, frozen=True, tag="hub"):
 
 
 class HubReply(Message, frozen=True, tag="hub_reply"):
-    """Answer: the hub's own condition.
+    """Reply: the hub's own condition.
 
     Attributes:
-        request_id: The question.
-        hub: Its id.
-        version: Program version.
+        request_id: Number of the request.
+        hub: The hub's id.
+        version: Version of its program.
         pid: Process id.
         host: Host name.
-        started_wall_s: Since when it runs.
-        agents: Sessions alive now.
-        viewers: Desktops that are connected; not who asked once, as the command line does.
-        rows: Rows stored.
+        started_wall_s: Start of the hub, UTC epoch seconds.
+        agents: Number of sessions alive now.
+        viewers: Number of connected desktops, without clients that ask once, as the command line
+            does.
+        rows: Number of stored rows.
         database_bytes: Size of database and WAL.
-        faults: Faults counted since start, by part.
-        wall_s: The hub's clock, to see a skew.
-        is_shipping: There is more to come at once: spools of dead processes that are still being
-            taken from the disk, or, just after its start, trainings that have not spoken yet.
-        folder: It shows the spools of this folder, and nothing can be asked or changed; or empty.
-        retention_days: Runs that ended longer ago are removed; 0: none for age.
-        retention_bytes: The oldest runs are removed above so much history; 0: none for size.
-        retention_is_fixed: Started with `--keep-days` or `--keep-size`, which win over settings.
-        runs_removed: Runs that it removed for either since it started.
-        role: What who asks may do here: a viewer only looks.
-        troubles: What is wrong with it and what to do, a sentence each, without a full stop.
-        unwritten: The one of them for which nothing can be written now; empty: it can.
-        prometheus: Address of its page of figures, which has no login; empty: there is none.
-        otlp: Address of the collector that figures are sent to; empty: none.
-        alerts: Alerts of its runs to a command or webhook: "on": it hands them over; "off": it
-            would, and none is set; empty: it is of before that.
+        faults: Number of faults since the start, by part.
+        wall_s: The hub's clock, UTC epoch seconds, to detect a skew.
+        is_shipping: True if more data arrives at once: spools of dead processes are still being
+            read from the disk, or, just after the hub's start, trainings have not connected yet.
+        folder: Folder whose spools it shows, without commands or changes; empty: an ordinary hub.
+        retention_days: Age at which ended runs are removed; 0: age does not matter.
+        retention_bytes: Size of the history above which the oldest runs are removed; 0: size does
+            not matter.
+        retention_is_fixed: True if started with `--keep-days` or `--keep-size`, which take
+            precedence over settings.
+        runs_removed: Number of runs removed for age or size since the start.
+        role: Role of the requester here: a viewer only looks.
+        troubles: Problems of the hub and their remedies, a sentence each, without a full stop.
+        unwritten: The one among them that prevents writing now; empty: the hub can write.
+        prometheus: Address of its page of metrics, which has no login; empty: there is none.
+        otlp: Address of the collector to which metrics are sent; empty: none.
+        alerts: Alerts of its runs to a command or webhook. "on": they are handed over; "off": none
+            is set; empty: the hub is older than this field.
     """
 
     request_id: Count
@@ -560,13 +567,13 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
 
 
 class ChangeHint(Message, frozen=True, tag="change_hint"):
-    """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`.
+    """Hub to desktop: newest row and change; a hint that may be lost.
 
     Attributes:
         head: Newest row id.
         change: Newest change of a summary.
-        is_troubled: Nothing can be written now; `HubReply.unwritten` says why.
-        troubles: `troubles_checksum` of what the hub says is wrong; None: a hub that sends none.
+        is_troubled: True if nothing can be written now; `HubReply.unwritten` says why.
+        troubles: `troubles_checksum` of the hub's problems; None: the hub sends none.
     """
 
     head: Count
@@ -576,5 +583,5 @@ class ChangeHint(Message, frozen=True, tag="change_hint"):
 
 
 def troubles_checksum(troubles: Sequence[str]) -> int:
-    """A number by which a desktop sees that a hub's troubles differ from those it has."""
+    """A checksum by which a desktop sees that a hub's problems have changed."""
     return zlib.crc32("\0".join(troubles).encode())

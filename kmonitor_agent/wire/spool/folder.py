@@ -1,7 +1,7 @@
 """Spool folders: one run's, owned through its lock, and the bound on all of a host together.
 
-The agent of a living process owns its spool; who ships what a dead one left owns it meanwhile.
-`trim_root` keeps all spools of a host within their bound.
+The agent of a living process owns its spool; the process that ships a dead one's spool owns it
+meanwhile. `trim_root` keeps all spools of a host within their bound.
 
 A hub ships the spool of a dead process like this:
 ```python
@@ -56,26 +56,26 @@ from kmonitor_agent.wire.spool.format import (
 )
 
 KEEP_ACKED_S: Final = 24 * 3600.0
-"""How long acknowledged events stay for a hub that lost its commits, seconds."""
+"""Time that acknowledged events stay for a hub that lost its commits, seconds."""
 
 OPEN_FILES_CAN_GO: bool = os.name != "nt"
-"""True where a file that is open can be deleted."""
+"""True where an open file can be deleted."""
 
 ACKED_NAME: Final = "acked"
 LARGE_GAP: Final = 512
-"""More missing numbers than this in a row are one jump, and not one event each."""
+"""Maximum number of missing numbers in a row that get one event each; more are one jump."""
 
 WHY_MISSING: Final = "unreadable in the spool, or dropped for lack of space"
 _ACKED: Final = struct.Struct("<QI")
 
 
 class SpooledEvent(NamedTuple):
-    """An event as it lies in the spool.
+    """An event in the spool.
 
     Attributes:
         seq: Its number in the run.
         body: The encoded event; a `LostEvents` where the spool has a gap.
-        facts: The session that wrote it; None when its segment's head is damaged.
+        facts: The session that wrote it; None if its segment's head is damaged.
     """
 
     seq: int
@@ -90,7 +90,7 @@ class RunSpool:
 
     Attributes:
         folder: The run's folder.
-        active: The segment that is being written, never deleted; None for who only reads.
+        active: The segment that is being written, never deleted; None for a reader.
     """
 
     def __init__(self, folder: Path, lock: FolderLock) -> None:
@@ -129,7 +129,7 @@ class RunSpool:
 
     @property
     def acked(self) -> int:
-        """Up to where a hub confirmed, as far as was noted; may be stale, is never ahead."""
+        """Last number that a hub confirmed, as far as recorded; may be stale, is never ahead."""
         return self._acked
 
     @property
@@ -151,7 +151,7 @@ class RunSpool:
         return self._last_seq
 
     def sessions(self) -> list[SessionFacts]:
-        """Who wrote the segments that are still there, oldest first, each session once."""
+        """Sessions that wrote the remaining segments, oldest first, each once."""
         facts_by_session = {
             s.facts.session: s.facts for s in self._segments() if s.facts is not None
         }
@@ -160,9 +160,10 @@ class RunSpool:
     def events(self, after: int = 0) -> Iterator[SpooledEvent]:
         """All events with a number above `after`, in order.
 
-        It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
-        note. A number that cannot be read comes as a `LostEvents` of the last known time; of more
-        than `LARGE_GAP` in a row none comes, and the jump is for the reader to note too.
+        It begins at `max(after + 1, first_seq)`: events between `after` and there are gone, which
+        the reader has to note. An unreadable number comes as a `LostEvents` of the last known
+        time; more than `LARGE_GAP` in a row are left out, and the reader has to note that jump
+        too.
 
         Raises:
             OSError: A segment cannot be read.
@@ -184,7 +185,7 @@ class RunSpool:
     def mark_acked(self, seq: int) -> None:
         """Note that a hub has committed everything up to `seq` (lower than before: it lost some).
 
-        Segments that are thereby confirmed as a whole begin their day of retention now.
+        Segments that are thereby fully confirmed begin their day of retention now.
 
         Raises:
             OSError: It cannot be written; the mark on disk is then older, which is safe.
@@ -196,7 +197,7 @@ class RunSpool:
         write_private(self.folder / ACKED_NAME, _ACKED.pack(seq, zlib.crc32(seq.to_bytes(8))))
 
     def acked_segments(self) -> list[Path]:
-        """Segments that are confirmed as a whole, oldest first. Raises: OSError."""
+        """Fully confirmed segments, oldest first. Raises: OSError."""
         return [p for p, end in self._ends() if end <= self._acked and p != self.active]
 
     def closed_segments(self) -> list[Path]:
@@ -204,16 +205,16 @@ class RunSpool:
         return [p for p in segments_in(self.folder) if p != self.active]
 
     def wrote(self, seq: int) -> None:
-        """For the writer: everything up to `seq` is in the active segment now."""
+        """For the writer: note that everything up to `seq` is in the active segment."""
         self._last_seq = seq
 
     def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
-        """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
+        """Delete segments confirmed over `keep_s` ago; return the bytes freed. Raises: OSError."""
         old = [p for p in self.acked_segments() if p.lstat().st_mtime < wall_s - keep_s]
         return sum(self.delete(path) for path in old)
 
     def delete(self, segment: Path) -> int:
-        """Delete one segment; bytes freed. Raises: OSError."""
+        """Delete one segment; return the bytes freed. Raises: OSError."""
         self.last_seq  # noqa: B018 - known from now on, also when the last segment goes
         n_bytes = segment.lstat().st_size
         segment.unlink()
@@ -222,7 +223,7 @@ class RunSpool:
     def remove_if_empty(self) -> bool:
         """Delete the folder of a dead run when no event is left; then the spool is closed.
 
-        It stays when there is something in it that is not kmonitor's.
+        It stays if it holds anything that is not kmonitor's.
 
         Raises:
             OSError: It cannot be deleted.
@@ -325,7 +326,7 @@ def spooled_runs(root: Path) -> list[Path]:
 def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
     """Events of a run, by number, that its spool still has; read without its lock.
 
-    None are found where the spool cannot be read.
+    Empty if the spool cannot be read.
     """
     bodies: dict[int, bytes] = {}
     try:
@@ -349,7 +350,7 @@ def event_time_s(body: bytes) -> float:
 
 
 def encode_lost_event(seq: int, t_s: float, why: str) -> bytes:
-    """The event in place of one that is gone."""
+    """The event that replaces a missing one."""
     return encode_event(LostEvents(t_s=t_s, first=seq, last=seq, why=why[:4096]))
 
 
@@ -359,9 +360,9 @@ def lost_events(
     """Events in place of those from number `first` on that are missing before `event`.
 
     Args:
-        first: Number of the first one.
-        event: The next one that is there.
-        before: The last one before them, whose time they get if its session wrote `event` too.
+        first: First missing number.
+        event: The next existing event.
+        before: The last existing event, whose time they get if its session wrote `event` too.
     """
     is_known = first < event.seq and before is not None and before.facts == event.facts
     t_s = event_time_s(before.body) if before is not None and is_known else 0.0
@@ -370,7 +371,7 @@ def lost_events(
 
 
 ROOT_LIMIT_BYTES: Final = 1024**3
-"""Most that all spools of a host hold together; the oldest acknowledged segments go first."""
+"""Maximum size of all spools of a host; the oldest acknowledged segments go first."""
 
 _BLOCK_BYTES: Final = 512
 """Unit of `st_blocks`. Source: stat(3type)."""
@@ -379,7 +380,7 @@ _BLOCK_BYTES: Final = 512
 def trim_root(
     root: Path, *, own: RunSpool | None = None, limit_bytes: int = ROOT_LIMIT_BYTES
 ) -> int:
-    """Bring a spool root below its bound; bytes freed.
+    """Bring a spool root below its bound; return the bytes freed.
 
     Acknowledged segments go first, the oldest before all others, of `own` and of runs whose
     process is dead (other agents trim their own). If that is not enough, `own` gives up its oldest
@@ -407,7 +408,7 @@ def trim_root(
 
 
 def _others(root: Path, own: RunSpool | None, refused: list[UnsafePath]) -> list[RunSpool]:
-    """Spools of dead processes, locked; what keeps one from being taken is added to `refused`."""
+    """Spools of dead processes, locked; errors that prevent that are added to `refused`."""
     spools: list[RunSpool] = []
     for folder in spooled_runs(root):
         if own is not None and folder == own.folder:

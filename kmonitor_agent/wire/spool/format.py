@@ -23,10 +23,10 @@ at the end of a segment is a torn tail: it was never given out as spooled and is
 owner.
 Unreadable bytes with readable records behind them are a gap, not an end.
 
-A folder of spools may be shared, so nothing in it is trusted. Of what lies there only plain files
-of at most `SEGMENT_LIMIT_BYTES` are segments, whatever their names are, and the search for what is
-readable behind damage ends after `SEARCH_BYTES`: headers with wrong checksums can be made to cost
-the square of their number.
+A folder of spools may be shared, so nothing in it is trusted. Only plain files of at most
+`SEGMENT_LIMIT_BYTES` are segments, whatever their names are, and the search for readable records
+after damage ends after `SEARCH_BYTES`: headers with wrong checksums can be made to cost the square
+of their number.
 
 Nothing is synced per record: what `write` returned from survives the death of the process, and
 after a power loss the hub's committed copy counts. A segment is synced when it is closed.
@@ -61,22 +61,22 @@ RECORD_HEADER: Final = struct.Struct("<IIQ")
 """Length of the body, CRC, sequence number."""
 
 SEGMENT_BYTES: Final = 1024 * 1024
-"""A segment that has grown to this is closed; retention frees whole segments."""
+"""Size at which a segment is closed; retention frees whole segments."""
 
 SEGMENT_LIMIT_BYTES: Final = 64 * 1024 * 1024
-"""No segment is larger: what is written in one piece, at most all that waited for the disk, goes
-into one segment."""
+"""Maximum size of a segment: everything written in one piece, at most all that waited for the
+disk, goes into one segment."""
 
 SEARCH_BYTES: Final = 32 * 1024 * 1024
-"""Most bytes of a segment, each as often as it is tried, in which readable events are searched for
-behind damage; what lies behind is lost. Two million places, or all of 512 KiB with nothing but
-headers of the longest events."""
+"""Maximum number of bytes of a segment, each counted as often as it is tried, in which readable
+events are searched after damage; the rest is lost. Two million places, or all of 512 KiB with
+nothing but headers of the longest events."""
 
 RESERVE_NAME: Final = "reserve"
-"""File in a run's spool folder while its process writes there; its content means nothing."""
+"""File in a run's spool folder while its process writes there; its content has no meaning."""
 
 SEGMENT_S: Final = 3600.0
-"""A segment that is this old is closed, seconds."""
+"""Age at which a segment is closed, seconds."""
 
 _COVERED: Final = struct.Struct("<IQ")
 _NAME: Final = re.compile(r"([0-9]{20})\.events")
@@ -85,11 +85,11 @@ _OURS: Final = re.compile(
 )
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _HEAD_BYTES: Final = len(SEGMENT_MAGIC) + RECORD_HEADER.size + 16 * 1024
-"""Most that a segment's head takes: ids, a host's name and numbers."""
+"""Maximum size of a segment's head: ids, a host's name and numbers."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
-    """Who wrote a segment; what the agent's `Hello` says that the events do not.
+    """Session that wrote a segment: the fields of the agent's `Hello` that events lack.
 
     Attributes:
         run: Run id.
@@ -125,11 +125,11 @@ class Segment:
     """The readable part of one segment.
 
     Attributes:
-        facts: Who wrote it; None when its head is damaged.
+        facts: Session that wrote it; None if its head is damaged.
         records: The readable events, rising in seq; numbers may be missing.
-        good_bytes: End of the last readable record; what lies behind is a torn tail.
-        is_damaged: Whether unreadable bytes lie before the last readable record.
-        ends: Where each of the records ends.
+        good_bytes: End of the last readable record; the rest is a torn tail.
+        is_damaged: True if unreadable bytes lie before the last readable record.
+        ends: End of each record.
     """
 
     facts: SessionFacts | None
@@ -140,7 +140,7 @@ class Segment:
 
 
 def encode_record(seq: int, body: bytes) -> bytes:
-    """One record as it is written."""
+    """One record as bytes of a segment."""
     crc = zlib.crc32(body, zlib.crc32(_COVERED.pack(len(body), seq)))
     return RECORD_HEADER.pack(len(body), crc, seq) + body
 
@@ -156,7 +156,7 @@ def segment_name(first_seq: int) -> str:
 
 
 def first_seq_of(name: str) -> int | None:
-    """The number that a segment's file name promises, or None if it is no segment's."""
+    """The number in a segment's file name, or None if it is no segment's."""
     match = _NAME.fullmatch(name)
     first = int(match[1]) if match else MAX_COUNT + 1
     return first if first <= MAX_COUNT else None
@@ -173,7 +173,7 @@ def segments_in(folder: Path) -> list[Path]:
 
 
 def segment_entries(folder: Path) -> list["os.DirEntry[str]"]:
-    """The same with what is known of each: `stat(follow_symlinks=False)` asks no more."""
+    """The same as directory entries: `stat(follow_symlinks=False)` needs no further request."""
     with os.scandir(folder) as entries:
         segments = [
             entry
@@ -184,12 +184,12 @@ def segment_entries(folder: Path) -> list["os.DirEntry[str]"]:
 
 
 def segments_bytes(folder: Path) -> int:
-    """Size of all segments of a run together. Raises: OSError."""
+    """Size of all segments of a run. Raises: OSError."""
     return sum(entry.stat(follow_symlinks=False).st_size for entry in segment_entries(folder))
 
 
 def unsafe_in(folder: Path) -> list[UnsafePath]:
-    """Entries with the name of a run's file that are left alone, by name. Raises: OSError."""
+    """Entries named like a run's file that are left alone, by name. Raises: OSError."""
     unsafe: list[UnsafePath] = []
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if _OURS.fullmatch(entry.name))
@@ -204,18 +204,18 @@ def unsafe_in(folder: Path) -> list[UnsafePath]:
 
 
 def has_foreign_entries(folder: Path) -> bool:
-    """True if a run's folder holds what has no name of ours. Raises: OSError."""
+    """True if a run's folder holds entries that are not kmonitor's. Raises: OSError."""
     with os.scandir(folder) as entries:
         return any(_OURS.fullmatch(entry.name) is None for entry in entries)
 
 
 def read_segment(path: Path, *, start: int = 0) -> bytes:
-    """A segment's bytes from `start` on. Raises: OSError, of which UnsafeFile if it is none."""
+    """A segment's bytes from `start` on. Raises: OSError; UnsafeFile if it is no plain file."""
     return read_plain(path, SEGMENT_LIMIT_BYTES, start=start)
 
 
 def read_session_facts(path: Path) -> SessionFacts | None:
-    """Who wrote a segment; None when its head is damaged. Reads no more than that.
+    """The session that wrote a segment; None if its head is damaged. Reads only the head.
 
     Raises: as `read_segment`.
     """
@@ -225,18 +225,18 @@ def read_session_facts(path: Path) -> SessionFacts | None:
 
 
 def parse_segment(data: bytes) -> Segment:
-    """Everything readable in a segment's bytes; never raises on what it finds there."""
+    """Everything readable in a segment's bytes; never raises on their content."""
     facts, offset = _head(data)
     return _parse(data, facts, offset, 0, damaged=facts is None)
 
 
 def parse_rest(data: bytes, facts: SessionFacts | None, after_seq: int) -> Segment:
-    """Everything readable in a segment's bytes behind its record of number `after_seq`.
+    """Everything readable in a segment's bytes after its record of number `after_seq`.
 
     Args:
-        data: The bytes behind that record; `good_bytes` counts from their begin.
-        facts: What the segment's head said.
-        after_seq: Number of the last record before.
+        data: The bytes after that record; `good_bytes` counts from their begin.
+        facts: Session from the segment's head.
+        after_seq: Number of that record.
     """
     return _parse(data, facts, 0, after_seq, damaged=False)
 
@@ -299,7 +299,7 @@ def _record_at(data: bytes, offset: int, after_seq: int) -> SpoolRecord | None:
 
 
 def _length_at(data: bytes, offset: int, after_seq: int) -> int:
-    """Length of the body that a header promises; 0 where no header can be."""
+    """Length of the body in a header; 0 where no header can be."""
     begin = offset + RECORD_HEADER.size
     if begin > len(data):
         return 0
@@ -309,14 +309,14 @@ def _length_at(data: bytes, offset: int, after_seq: int) -> int:
 
 
 class _Search:
-    """Looks for readable records behind damage in one segment, for as long as its budget lasts."""
+    """Searches readable records after damage in one segment, as long as its budget lasts."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._left_bytes = SEARCH_BYTES
 
     def next_readable(self, offset: int, after_seq: int) -> int:
-        """Where the next one begins; -1 where none is found."""
+        """Offset of the next one; -1 if none is found."""
         # A damaged length hides where the next record begins, so each byte is tried.
         for begin in range(offset, len(self._data) - RECORD_HEADER.size):
             length = _length_at(self._data, begin, after_seq)

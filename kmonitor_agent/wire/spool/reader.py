@@ -1,7 +1,7 @@
 """Reads spools that other processes may still be writing: nothing held, cut or deleted.
 
 For spools in a folder that hosts share: a lock says nothing there about another host's process,
-and what one host has written another may see late, and in another order.
+and other hosts may see a host's writes late, and in another order.
 """
 
 import os
@@ -33,26 +33,26 @@ from kmonitor_agent.wire.spool.format import (
 )
 
 SETTLED_S: Final = 60.0
-"""Unreadable bytes in a file that was not changed for so long stay unreadable; until then they
-may only not have arrived here yet."""
+"""Age of a file, seconds, from which its unreadable bytes stay unreadable; until then they may
+only not have arrived here yet."""
 
 LATE_S: Final = 60.0
-"""What comes by a network file system may be late by what it keeps in its caches."""
+"""Maximum delay on a network file system, from its caches, seconds."""
 
 DEPTH: Final = 8
-"""How far below a folder spools are looked for."""
+"""Number of levels below a folder that are searched for spools."""
 
 _RETRY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 60.0
-"""A damaged file that somebody keeps changing is searched less and less often, as far as this."""
+"""Longest interval at which a damaged file that keeps changing is searched, seconds."""
 
 _MOST_ENTRIES: Final = 100_000
-"""More entries of one folder are not checked."""
+"""Maximum number of entries of one folder that are checked."""
 
 
 @dataclass(slots=True)
 class _ReadPosition:
-    """How far one segment was read."""
+    """Read position in one segment."""
 
     inode: int = 0
     offset: int = 0
@@ -68,9 +68,10 @@ class SpoolChunk:
 
     Attributes:
         events: In order, without holes.
-        skipped: How many numbers before the first of `events` nobody has any more.
-        lost: Numbers of those `events` that are in place of one that is missing.
-        is_last: Nothing followed when it was read.
+        skipped: Count of missing numbers before the first of `events` that no longer exist
+            anywhere.
+        lost: Numbers of those `events` that replace a missing one.
+        is_last: True if nothing followed when it was read.
     """
 
     events: list[SpooledEvent]
@@ -81,13 +82,14 @@ class SpoolChunk:
 
 @dataclass(slots=True)
 class SpoolReader:
-    """One run's folder, read as far as it goes; one thread.
+    """One run's folder, read as far as it is written; one thread.
 
     Attributes:
         folder: The run's folder; its name is the run's id.
-        seq: Newest number that was given out.
-        facts: The session that wrote what was given out last; None while none is readable.
-        why_waiting: What cannot be read now and may still arrive; empty when everything was read.
+        seq: Newest number returned.
+        facts: The session that wrote the last returned events; None while none is readable.
+        why_waiting: Why some events cannot be read now but may still arrive; empty when everything
+            was read.
     """
 
     folder: Path
@@ -105,8 +107,8 @@ class SpoolReader:
     def read(self, limit: int = 1024) -> SpoolChunk:
         """About `limit` events that follow `seq` at most; none when there is nothing new.
 
-        A number that is missing comes as a `LostEvents`; where more are missing than that is good
-        for, and where the oldest are gone, `skipped` says how many.
+        A missing number comes as a `LostEvents`; where too many are missing for that, and where
+        the oldest are gone, `skipped` counts them.
 
         Raises:
             OSError: The folder cannot be read now.
@@ -136,14 +138,14 @@ class SpoolReader:
         return SpoolChunk(events, skipped, tuple(lost), is_last=True)
 
     def resume_after(self, seq: int) -> None:
-        """Give out next what follows this number: the newest that a hub has."""
+        """Continue after this number, the newest that a hub has."""
         if seq < self.seq:
             self._positions.clear()
         self.seq = seq
         self._before = None
 
     def _unread(self) -> list[tuple[Path, bool]]:
-        """Segments that can hold what comes next, and whether each is the last."""
+        """Segments that can hold the next events, and True for the last one."""
         paths = segments_in(self.folder)
         begins = [first_seq_of(path.name) or 1 for path in paths]
         first = max((at for at, begin in enumerate(begins) if begin <= self.seq + 1), default=0)
@@ -194,12 +196,12 @@ def spools_below(
     """Every run's spool in a folder, by path: a folder with segments; links are not followed.
 
     Args:
-        folder: Where to look, `DEPTH` folders deep.
-        known: Spools that were found before: they are not looked into once more.
+        folder: Folder to search, `DEPTH` levels deep.
+        known: Spools found before: they are not searched again.
         refused: Called with a spool whose name can be no run's, each time; it is left out.
 
     Raises:
-        OSError: The folder itself cannot be read; what cannot be read below it is left out.
+        OSError: The folder itself cannot be read; unreadable entries below it are left out.
     """
     spools: list[Path] = []
     left = [(folder, DEPTH)]
@@ -240,15 +242,15 @@ def _parse(path: Path, position: _ReadPosition) -> Segment:
 
 
 def lateness_s(folder: Path) -> float:
-    """How much later than it was written something may be read in a folder, seconds."""
+    """Maximum delay between writing and reading in a folder, seconds."""
     return LATE_S if is_on_network_file_system(folder) else 0.0
 
 
 def is_left(folder: Path) -> bool:
-    """Whether the process that wrote a run's spool is gone without a word.
+    """True if the process that wrote a run's spool ended without reporting it.
 
-    Then nobody holds its lock, and its reserve is there, which a process that ends or rests
-    removes. False where locks of other machines cannot be trusted.
+    Then no process holds its lock, and its reserve is still there, which a process removes when it
+    ends or rests. False where locks of other machines cannot be trusted.
     """
     has_reserve = (folder / RESERVE_NAME).exists()
     return has_reserve and not is_locked(folder) and not is_on_network_file_system(folder)

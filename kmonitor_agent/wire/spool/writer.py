@@ -1,6 +1,6 @@
 """Appends a run's events to its spool folder; when the disk is full, into a reserve of room.
 
-On the agent's thread only. Whatever fails leaves whole records on disk.
+On the agent's thread only. Any failure leaves whole records on disk.
 """
 
 import contextlib
@@ -54,18 +54,18 @@ class SpoolWriter:
 
     Attributes:
         root: The spool root.
-        n_bytes: Written by this session, less what was freed, bytes.
-        was_removed: True once somebody removed what this process was writing.
+        n_bytes: Bytes written by this session, minus those freed.
+        was_removed: True once the files of this process were removed.
     """
 
     def __init__(
         self, root: Path, facts: SessionFacts, clock: Clock, *, state: Path | None = None
     ) -> None:
-        """Nothing is made before `open`.
+        """Prepare; nothing is created before `open`.
 
         Args:
-            clock: For the age of a segment.
-            state: The state folder; where the root lies below it, it must be this user's too.
+            clock: Measures the age of a segment.
+            state: The state folder; if the root lies below it, it must be this user's too.
         """
         self.root = root
         self._state = state
@@ -90,16 +90,16 @@ class SpoolWriter:
         return self._spool
 
     def open(self, *, last_seq: int = 0) -> RunSpool:
-        """Make or find the run's folder and take its lock.
+        """Find or create the run's folder and take its lock.
 
         Args:
-            last_seq: Largest number that this process has given; events of the folder would clash
-                with it unless this process wrote them.
+            last_seq: Largest number that this process has assigned; events of the folder would
+                clash with it unless this process wrote them.
 
         Raises:
             SpoolLocked: Another process has it, or it is not new.
             NotPrivate: Others could read or write there.
-            OSError: The disk refuses.
+            OSError: The disk refused.
         """
         try:
             spool = self._acquire()
@@ -119,7 +119,7 @@ class SpoolWriter:
         return spool
 
     def rest(self) -> None:
-        """Let others read and free what is there, until `open` is called again."""
+        """Let others read and free the present events, until `open` is called again."""
         if self._spool is not None:
             self._spool.close()
             self._spool = None
@@ -128,7 +128,7 @@ class SpoolWriter:
         """Append events; all of them or, on error, none.
 
         Raises:
-            OSError: The disk refuses, or the spool is not open.
+            OSError: The disk refused, or the spool is not open.
         """
         self._drop_what_is_lost()
         if self._is_removed():
@@ -145,7 +145,7 @@ class SpoolWriter:
         self._wrote_up_to = max(self._wrote_up_to, records[-1].seq)
 
     def leave_segment(self) -> None:
-        """Have the next events begin a segment of their own."""
+        """Begin a new segment with the next events."""
         self._drop_descriptor()
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class SpoolWriter:
         return RunSpool.acquire(folder)
 
     def _is_removed(self) -> bool:
-        """True if somebody deleted the segment: what is written to it now reaches nobody."""
+        """True if the segment was deleted: data written to it now is lost."""
         return self._descriptor is not None and os.fstat(self._descriptor.number).st_nlink == 0
 
     def _drop_what_is_lost(self) -> None:
@@ -258,7 +258,7 @@ def means_full(exc: BaseException) -> bool:
 
 
 class DiskReserve:
-    """A file of real blocks that is given up step by step; what fits goes to a segment of its own.
+    """A file of real blocks that is given up step by step for events in a segment of their own.
 
     A hub that comes after the process's death reads that segment like any other: the numbers that
     it lacks are reported as lost. When the disk takes everything again the segment goes, since all
@@ -277,7 +277,7 @@ class DiskReserve:
         self._segment_bytes = 0
 
     def hold(self, folder: Path) -> None:
-        """Take the room, in a run's folder; a disk that has none leaves us without."""
+        """Reserve the room in a run's folder; without it if the disk has none."""
         self._folder = folder
         self._segment = None
         self.saved = []
@@ -285,16 +285,16 @@ class DiskReserve:
             self._left_bytes = _allocated(folder / RESERVE_NAME)
 
     def takes(self, event: Event) -> bool:
-        """True if an event is worth the room that is left: epochs only in its first half."""
+        """True if an event is worth the remaining room: epochs only in its first half."""
         if self._folder is None or isinstance(event, _LIGHT):
             return False
         return not isinstance(event, _MIDDLE) or self._left_bytes > RESERVE_BYTES // 2
 
     def save(self, records: Sequence[SpoolRecord]) -> None:
-        """Write events, all or none, giving up as much of the reserve as that takes.
+        """Write events, all or none, giving up as much of the reserve as needed.
 
         Raises:
-            OSError: The reserve is used up, or the disk refuses for another reason.
+            OSError: The reserve is used up, or the disk refused for another reason.
         """
         if self._folder is None:
             raise FileNotFoundError(0, "no disk space is reserved")
@@ -310,9 +310,9 @@ class DiskReserve:
 
     @contextlib.contextmanager
     def set_aside(self) -> Generator[None]:
-        """Have the segment out of the way while all that waits is written once more in order.
+        """Put the segment aside while all waiting events are written once more in order.
 
-        The block's exception puts it back, its good end removes it.
+        An exception in the block puts it back, success removes it.
         """
         segment = self._segment
         if segment is None:
@@ -371,7 +371,7 @@ class DiskReserve:
 
 
 def _allocated(path: Path) -> int:
-    """Make the file, with blocks of its own; its size, bytes. Raises: OSError."""
+    """Create the file, with blocks of its own; return its size, bytes. Raises: OSError."""
     descriptor = open_new(path)
     try:
         check_file_limit(RESERVE_BYTES)

@@ -1,4 +1,4 @@
-"""The team's PostgreSQL server: its address, its errors in words, and connections to it.
+"""The team's PostgreSQL server: its address, its errors as text, and connections to it.
 
 Every statement is bounded in time, and a connection that is lost comes back by itself.
 """
@@ -38,7 +38,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 
 
 class AddressUnreadable(UserError):
-    """This is no address of a PostgreSQL database; what was written is not repeated."""
+    """The text is no address of a PostgreSQL database; the error does not repeat it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -53,9 +53,9 @@ class Address:
     """A database on a server.
 
     Attributes:
-        conninfo: For libpq; what it leaves out comes from libpq's environment and files.
+        conninfo: Address for libpq; missing parts come from libpq's environment and files.
         shown: For people, without passwords.
-        has_password: Whether a password is written in it.
+        has_password: True if it contains a password.
     """
 
     conninfo: str = field(repr=False)
@@ -94,7 +94,7 @@ def _shown(fields: dict[str, Any]) -> str:
 _LONGEST_TEXT: Final = 400
 
 _QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
-"""What libpq adds to a refused connection; what to do is said by us."""
+"""Question that libpq adds to a refused connection; we give the remedy ourselves."""
 
 _RIGHTS: Final = (
     "Ask the owner of the database to run CREATE SCHEMA kmonitor AUTHORIZATION the_role; or to"
@@ -135,14 +135,14 @@ def translated() -> Generator[None]:
 
 
 def error_text(exc: psycopg.Error) -> str:
-    """What the server or libpq says, in one line, without its full stop."""
+    """Message of the server or libpq, in one line, without its full stop."""
     text = exc.diag.message_primary or str(exc)
     line = _QUESTION.sub("", " ".join(text.split()))
     return line[:_LONGEST_TEXT].rstrip(".") or type(exc).__name__
 
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
-    """The error for a hub that cannot begin with this database, with its remedy."""
+    """The error for a hub that cannot start with this database, with its remedy."""
     error = error_text(exc)
     shown = address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
@@ -174,10 +174,11 @@ SELECT set_config('search_path', 'kmonitor', false),
  set_config('default_transaction_read_only', %s, false),
  CASE WHEN current_setting('synchronous_commit') = 'off'
  THEN set_config('synchronous_commit', 'on', false) END"""
-"""What was acknowledged must survive, also where somebody switched that off for all."""
+"""Settings of a session. Acknowledged rows must survive, also where `synchronous_commit` was
+switched off for all."""
 
 WRITE_WITHIN_S: Final = 10.0
-"""A server that does not answer holds the hub's loop up for so long, once."""
+"""Time for which a server that does not answer delays the hub's loop, once, seconds."""
 
 READ_WITHIN_S: Final = 60.0
 
@@ -229,7 +230,7 @@ class ServerConnection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
 
     @contextmanager
     def in_use(self) -> Generator[BoundedConnection]:
@@ -303,12 +304,12 @@ class WritingConnection(ServerConnection):
 
     @property
     def is_disconnected(self) -> bool:
-        """Whether there is no connection now."""
+        """True if there is no connection now."""
         return self._connection is None and not self._coming
 
     @property
     def last_error(self) -> str:
-        """Why there was none the last time that one was lost or not had."""
+        """Reason for the last lost or failed connection."""
         return self._why
 
     @override
@@ -377,7 +378,7 @@ def _bounded(gen: PQGen[_Result], within_s: float) -> PQGen[_Result]:
 
 @lru_cache(1024)
 def _placed(statement: str) -> bytes:
-    """The statement with libpq's marks; only those of our own code come here."""
+    """The statement with libpq's placeholders; only statements of our own code come here."""
     return statement.replace("?", "%s").encode()
 
 

@@ -1,7 +1,7 @@
-"""A team's PostgreSQL database as one hub writes it, and its tables.
+"""A team's PostgreSQL database from the view of the one hub that writes it, and its tables.
 
-The hub's runs have numbers of its own range; no hub writes in another's. What could not be
-written stays with the hub, which tries again. A commit whose answer was lost is not carried out
+The hub's runs have numbers of its own range; no hub writes in another's. Rows that could not be
+written stay with the hub, which tries again. A commit whose answer was lost is not carried out
 twice: the server counts the commits of each hub.
 """
 
@@ -42,7 +42,7 @@ from kmonitor_agent.wire.local.private_files import KEY_BYTES, read_own, write_p
 from kmonitor_agent.wire.messages.fields import new_id
 
 IDENTITY_NAME: Final = "team-hub-id"
-"""File beside the hub's own database: as which hub it stores in team databases."""
+"""File beside the hub's own database with its identity in team databases."""
 
 _SIZE_EVERY_S: Final = 60.0
 _EVENT_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea", "int8")
@@ -67,18 +67,18 @@ class TeamDatabase(Database):
     """Owned by the hub's main thread; its connection reconnects on a thread of its own.
 
     Attributes:
-        address: Where it is.
-        number: This hub's.
+        address: Its address.
+        number: This hub's number.
         server: The connection that writes.
     """
 
     is_shared = True
 
     def __init__(self, address: Address, folder: Path) -> None:
-        """Connect, make the tables if they are not there, and take this hub's numbers.
+        """Connect, create missing tables, and claim this hub's numbers.
 
         Args:
-            folder: Of the hub's databases; says as which hub it stores.
+            folder: Folder of the hub's databases, with its identity.
 
         Raises:
             StoreUnusable: The server is away or refuses; says why and what to do.
@@ -213,7 +213,7 @@ class TeamDatabase(Database):
         return self._commit_in_flight is not None or self.is_disconnected
 
     def _claim_hub_number(self, connection: BoundedConnection) -> tuple[int, int, int]:
-        """This hub's number, commits and head; no other process writes as it from now on."""
+        """This hub's number, commits and head; from now on no other process writes as it."""
         found = connection.execute(
             "INSERT INTO hubs (hub, host, instance) VALUES (%s, %s, %s)"
             " ON CONFLICT (hub) DO UPDATE SET host = excluded.host, instance = excluded.instance"
@@ -225,7 +225,7 @@ class TeamDatabase(Database):
         return found
 
     def _begin(self, connection: BoundedConnection, batch: WriteBatch) -> None:
-        """A transaction, which goes on only while no other process writes as this hub."""
+        """A transaction, which continues only while no other process writes as this hub."""
         head = batch.events[-1][0] if batch.events else self.head
         connection.execute("BEGIN")
         claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
@@ -241,7 +241,7 @@ class TeamDatabase(Database):
         return TakenOver(str(found[0]))
 
     def _check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
-        """Find out whether the commit that was under way when the connection broke was made."""
+        """Determine if the commit that was under way when the connection broke was carried out."""
         # The line is held by a commit that the server is still about: its end is waited for.
         query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"
         found = _fetch_by_number(connection, query, self.number)
@@ -257,7 +257,7 @@ class TeamDatabase(Database):
         self._commit_in_flight = None
 
     def _leave_out(self, in_flight: "_CommitInFlight", batch: WriteBatch, head: int) -> None:
-        """The commit whose answer was lost was made: none of it is written again."""
+        """Take out a commit that was carried out although its answer was lost."""
         if batch is in_flight.write_batch:
             del batch.audit[: in_flight.n_audit]
         else:
@@ -277,7 +277,7 @@ class TeamDatabase(Database):
 
 @dataclass(frozen=True, slots=True)
 class _CommitInFlight:
-    """What a commit holds whose answer has not come yet; the hub may add to its `write_batch`."""
+    """A commit whose answer has not come yet; the hub may add to its `write_batch`."""
 
     write_batch: WriteBatch
     n_audit: int
@@ -345,7 +345,7 @@ SCHEMA_VERSION: Final = 1
 """`about.version` of a database that this program writes."""
 
 _TABLES_LOCK: Final = 0x6B6D6F6E
-"""Two hubs that start at once make the tables one after the other."""
+"""Lock by which two hubs that start at once create the tables one after the other."""
 
 _TABLES: Final = (
     "CREATE TABLE about (version INTEGER NOT NULL)",
@@ -398,10 +398,10 @@ _TABLES: Final = (
 
 
 def make_tables(connection: "psycopg.Connection[Any]", address: Address) -> None:
-    """Make the tables if they are not there; all of it or nothing.
+    """Create missing tables; all or nothing.
 
     Raises:
-        OtherDatabase: Another version made them; nothing was touched.
+        OtherDatabase: Another version created them; nothing was changed.
         StoreUnusable: The database's texts are not in UTF-8.
         psycopg.Error: The server refuses.
     """
