@@ -212,7 +212,7 @@ _OF_INTERVALS: Final = 0.8
 """Share of the units in which the number of objects of unknown size must rise."""
 
 _ONE_A_UNIT: Final = 0.9
-"""Of what has no size, two counts say something if each unit between them added one."""
+"""Two counts of objects without a size say something if each unit between them added one."""
 
 _FEWEST_COUNTS: Final = 2
 """A count costs a hundredth of the time since the one before: a few units, or ten."""

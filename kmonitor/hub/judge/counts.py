@@ -1,7 +1,7 @@
 """Judgements of counted resources that have an end: descriptors, threads, children, blocks.
 
 A count needs no statistics: from the third unit on, steady additions are visible. It is called
-growing after four additions about even where its end is near, after eight where it is far, so that
+growing after four additions about even where its end is near, after seven where it is far, so that
 a pool which warms up is left alone. Disks count here too, because written bytes add up alike.
 """
 
