@@ -143,8 +143,8 @@ def uncollected_growth(
 def _bytes_a_block(heap: _Heap) -> float:
     """Bytes that came with each block since the last full collection, if all of them stay.
 
-    The next young collection frees a part of what is there at the end of a unit. What came to
-    stay is the level that is never undercut later.
+    The next young collection frees a part of what is there at the end of a unit. Only the
+    level that is never undercut later came to stay.
     """
     ram, blocks, held = (
         np.minimum.accumulate(values[heap.since :][::-1])[::-1]
