@@ -129,7 +129,7 @@ class _Course:
         if not len(self.sizes):
             return 0
         gaps = np.diff(self.at, prepend=self.at[0] - 1.0)
-        return int(np.minimum(np.round(self.sizes / self.sizes.min()), gaps).sum())
+        return int(np.minimum((self.sizes / self.sizes.min()).round(), gaps).sum())
 
     @property
     def goes_on(self) -> bool:
