@@ -40,7 +40,7 @@ def test_a_command_line_of_the_guide_is_taken(page: str, words: list[str]):
 @pytest.mark.parametrize(("page", "line"), shell_lines(), ids=lambda part: part or "-")
 def test_a_shell_line_is_run_or_says_why_not(page: str, line: str):
     classes = (
-        line.split()[0] == "kmonitor",
+        line.split(maxsplit=1)[0] == "kmonitor",
         line.startswith("python -m pip install "),
         line in NOT_RUN,
     )
