@@ -1,5 +1,6 @@
 """Each command line that README and guide show does its work where it is typed."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -35,6 +36,9 @@ MORE: dict[tuple[str, ...], tuple[str, ...]] = {
         *("--no-plain", "--no-window", "--temporary"),
     ),
     ("load-cost",): ("--repeats", "1", "--ways", "uncompiled"),
+    ("load-cost", "model.weights.h5", "--config", "model.json", "--repeats", "9"): (
+        *("--ways", "weights"),
+    ),
     ("purge",): ("--yes",),
     ("runs", "prune"): ("--yes",),
 }
@@ -43,9 +47,6 @@ MORE: dict[tuple[str, ...], tuple[str, ...]] = {
 BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
     ("alerts", "test"): ("alerts", "set", "--webhook", "", "--command", "true"),
     ("hosts", "rename", NAME, "gpu"): ("hosts", "add", NAME),
-    ("keys", "revoke", "anna-laptop"): (
-        *("authorize", "KEY", "--role", "ROLE", "--name", "anna-laptop"),
-    ),
     ("hub", "move-history", "postgresql://kmonitor@db.example/team"): ("hub", "stop"),
 }
 """What a reader has done before."""
@@ -55,12 +56,14 @@ NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",), ("top", "-
 
 
 def _scene(line: Line) -> str:
-    """Where a line is typed: at a live training, for another host, for a team, or at home."""
+    """Where a line is typed: at a live training, for another hub, for a team, or at home."""
     words = line.words
     if any(word.startswith("postgresql://") for word in words):
         return "team"
     if NAME in words or words[:1] == ("hosts",):
         return "far"
+    if any(word.startswith("tcp://gpu-01:") for word in words):
+        return "direct"
     if words[:1] == ("command",):
         return "live"
     return "leaving" if words == ("purge",) else "home"
@@ -109,6 +112,8 @@ def _given(folder: Path) -> dict[str, str]:
         "ADDRESS": NAME,
         "ADDRESS:PORT": f"127.0.0.1:{free_port()}",
         "127.0.0.1:9188": f"127.0.0.1:{free_port()}",
+        "0.0.0.0:5577": f"127.0.0.1:{free_port()}",
+        "9": "1",
     }
 
 
@@ -159,6 +164,26 @@ def test_each_line_of_the_guide_works_with_another_host(
     for line in _lines("far"):
         _type(reader, line)
 
+    assert not reader.failures, "\n".join(reader.failures)
+
+
+@pytest.mark.keras
+def test_each_line_of_the_guide_works_with_a_key(reader: Reader, folders: Folders) -> None:
+    stop_hub(folders)
+    key = reader.run("keys", "mine").out.strip()
+    words = ("hub", "--bind", f"127.0.0.1:{free_port()}")
+    with start_kmonitor(*words, environ=reader.variables(), folder=reader.folder) as process:
+        wait_until(lambda: request_local_hub(folders), what="the hub answers")
+        reader.run("authorize", key, "--role", "viewer", "--name", "laptop")
+        address = json.loads(reader.run("keys", "list", "--json").out)["address"]
+        reader.stands_for["tcp://gpu-01:5577?key=..."] = address
+        lines = _lines("direct")
+        for line in lines:
+            _type(reader, line)
+        stop_hub(folders)
+        process.communicate(timeout=DEADLINE_S)
+
+    assert len(lines) == 2
     assert not reader.failures, "\n".join(reader.failures)
 
 

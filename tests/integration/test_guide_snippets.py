@@ -59,16 +59,25 @@ loss = 0.5
     "model.fit(": """
 model = make_model()
 """,
+    "kmonitor_agent.fit(": """
+model = make_model()
+monitor = MonitorCallback()
+""",
+    "memory_map(": """
+model = make_model()
+""",
 }
 """What has to be there before a piece that holds these words."""
 
 _SHORTER = {
     "epochs=50": "epochs=1",
+    "epochs=100": "epochs=1",
     "max_epochs=30": "max_epochs=2",
     "n_trials=20": "n_trials=1",
     '{"epochs": 20}': '{"epochs": 1}',
     '"/shared/my-study"': '"my-study"',
     "\n    ...\n": "\n",
+    '"tcp://gpu-01:5577?key=..."': f'"tcp://gpu-01:5577?key={"ab" * 32}"',
     'keras.callbacks.TensorBoard("board")': "keras.callbacks.History()",
 }
 """The same in seconds, in this test's own folder, and without a package that is not installed."""

@@ -2,15 +2,52 @@
 
 import re
 import shlex
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 from kmonitor.base.installation import resource_path
 from tests.support.help_pages import help_pages
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"`(kmonitor(?:\s[^`]*)?)`")
 _ROOT = Path(__file__).parents[2]
+
+NOT_RUN: dict[str, str] = {
+    "make run": "it opens the window until a person closes it; test_demo runs the demo itself",
+    "make test": "it is what runs this",
+    "export KMONITOR_HUB=off": "the reader of the guide trains once with it in the environment",
+    "export KMONITOR_SPOOL=/scratch/$USER/kmonitor": "the same, with a folder of the test",
+    "srun python train.py": "it needs Slurm",
+    "docker run -v ~/.local/state/kmonitor:/kmonitor -e KMONITOR_HOME=/kmonitor ...": (
+        "it needs Docker and an image of the reader's"
+    ),
+    "sudo apt install ./dist/kmonitor_*.deb": "kmonitor_trials/packed.py installs that package",
+    "tar xf dist/kmonitor-*-linux-*.tar.gz": "kmonitor_trials/packed.py unpacks and runs it",
+    "systemctl --user daemon-reload": "it needs systemd and a login",
+    "systemctl --user enable --now kmonitor-hub": "it needs systemd and a login",
+    "loginctl enable-linger": "it needs systemd and a login",
+    "journalctl --user -u kmonitor-hub": "it needs systemd and a login",
+    "docker build --file packaging/docker/Dockerfile --tag kmonitor-hub .": (
+        "it needs Docker; kmonitor_trials/image.py builds the image"
+    ),
+    "docker run --detach --name kmonitor-hub --publish 5577:5577"
+    " --volume kmonitor-history:/history kmonitor-hub": (
+        "it needs Docker; kmonitor_trials/image.py runs the image"
+    ),
+    "docker exec kmonitor-hub kmonitor authorize KEY --role viewer --name laptop": (
+        "it needs Docker; the same command is run without it"
+    ),
+}
+"""Shell lines in blocks that no test runs as they are, and why."""
+
+NO_CODE: dict[str, str] = {
+    "json": "the body of an alert, which a test parses",
+    "sql": "for a database server; team_server makes a database like this one",
+    "text": "what a program prints",
+    "yaml": "for Prometheus, which is not installed here",
+}
+"""Languages of blocks that are neither Python nor shell, and why nothing runs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +73,35 @@ def pages() -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
 
 
-def python_blocks() -> list[Shown]:
-    """Every block that is Python."""
+def blocks(language: str) -> list[Shown]:
+    """Every block in this language; "" is the shell."""
     return [
-        Shown(name, number, block[2])
+        Shown(name, number, textwrap.dedent(block[3]))
         for name, text in pages().items()
         for number, block in enumerate(_BLOCK.finditer(text))
-        if block[1] == "python"
+        if block[2] == language
     ]
+
+
+def languages() -> set[str]:
+    """What the blocks name as their language."""
+    return {block[2] for text in pages().values() for block in _BLOCK.finditer(text)}
+
+
+def python_blocks() -> list[Shown]:
+    """Every block that is Python."""
+    return blocks("python")
+
+
+def shell_lines() -> list[tuple[str, str]]:
+    """Every line of the shell in a block, without its comment: its page, and the line."""
+    lines = [(shown.page, line) for shown in blocks("") for line in shown.code.splitlines()]
+    return [(page, re.split(r"\s+#", line)[0].strip()) for page, line in lines if line.strip()]
+
+
+def indented_lines(text: str) -> list[str]:
+    """Lines outside of blocks that Markdown may take for code, which no test would find."""
+    return [line for line in _BLOCK.sub("", text).splitlines() if line.startswith(("    ", "\t"))]
 
 
 def command_lines() -> list[tuple[str, list[str]]]:
@@ -51,10 +109,8 @@ def command_lines() -> list[tuple[str, list[str]]]:
 
     The help of a command is a page.
     """
-    found: list[tuple[str, str]] = []
+    found = [(page, line) for page, line in shell_lines() if line.startswith("kmonitor")]
     for name, text in pages().items():
-        lines = [line for block in _BLOCK.finditer(text) for line in block[2].splitlines()]
-        found += [(name, line) for line in lines if line.startswith("kmonitor")]
         found += [(name, shown) for shown in _COMMAND.findall(_BLOCK.sub("", text))]
     for page in help_pages():
         name = f"{' '.join(page.path)} --help"

@@ -34,6 +34,9 @@ if __name__ == "__main__":
     model = build_model()
     model.fit(x, y, epochs=epochs, callbacks=[monitor], verbose=0)
     model.save("model.keras")
+    model.save_weights("model.weights.h5")
+    with open("model.json", "w") as file:
+        file.write(model.to_json())
 """
 """What a reader calls `train.py`, or `script.py`."""
 

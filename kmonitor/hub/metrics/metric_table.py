@@ -154,7 +154,7 @@ OF_SAMPLE: Final = {
     "threads": _of_sample("threads", "", "Threads of the process"),
     "threads_of": _of_sample("threads_limit", "", "Limit on threads"),
     "processes": _of_sample("child_processes", "", "Child processes, including zombies"),
-    "processes_of": _of_sample("child_processes_limit", "", "Limit on threads"),
+    "processes_of": _of_sample("child_processes_limit", "", "Limit on child processes"),
     "zombies": _of_sample("zombies", "", "Zombie children: exited but never reaped"),
     "shared_memory_bytes": _of_sample(
         "shared_memory_bytes", "By", "Blocks in /dev/shm created since the run started"

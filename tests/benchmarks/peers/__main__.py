@@ -107,7 +107,7 @@ def write() -> None:
         section = Path(__file__).with_name(f"tell.{language}.md").read_text(encoding="utf-8")
         text = text.replace("{tell_section}", section.strip())
         for name, value in figures.items():
-            text = text.replace("{" + name + "}", value)
+            text = text.replace("{" + name + "}", value.replace("| ours", "| kmonitor"))
         (folder / "side-by-side.md").write_text(text, encoding="utf-8")
 
 

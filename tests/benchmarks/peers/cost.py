@@ -136,13 +136,18 @@ def rows(found: dict[str, list[Cost]]) -> Iterator[Sequence[str]]:
             f"{1e6 * middle('step_s'):.0f}",
             f"{median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})",
             f"{middle('epochs_a_minute'):.1f}",
-            f"{(middle('rss_added_bytes') - none_rss) / 2**20:+.0f}",
+            _signed((middle("rss_added_bytes") - none_rss) / 2**20),
             f"{middle('children_bytes') / 2**20:.0f}",
-            f"{middle('threads_added') - none_threads:+.0f}",
+            _signed(middle("threads_added") - none_threads),
             f"{middle('bytes_an_hour') / 2**20:.1f}",
             f"{middle('import_s'):.2f}",
             f"{middle('exit_s'):.2f}",
         )
+
+
+def _signed(number: float) -> str:
+    """With its sign; nothing is 0, without one."""
+    return f"{number:+.0f}" if round(number) else "0"
 
 
 def _one(python: Path, tool: str, training: Training) -> Cost:

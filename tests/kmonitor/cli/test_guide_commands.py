@@ -1,5 +1,6 @@
 """Each command line that README and guide show is one that the command line takes."""
 
+import json
 import re
 
 import pytest
@@ -7,7 +8,16 @@ from cyclopts import App
 from cyclopts.exceptions import CycloptsError, MissingArgumentError
 
 from kmonitor.cli.main import build_app
-from tests.support.guide_code import command_lines, pages
+from tests.support.guide_code import (
+    NO_CODE,
+    NOT_RUN,
+    blocks,
+    command_lines,
+    indented_lines,
+    languages,
+    pages,
+    shell_lines,
+)
 
 _STANDS_FOR = {"ACTION": "save", "ROLE": "viewer"}
 """What a word in capitals stands for where only some words are taken."""
@@ -25,6 +35,37 @@ def test_a_command_line_of_the_guide_is_taken(page: str, words: list[str]):
         pass  # A sentence names the command, and leaves the rest to the reader.
     except CycloptsError as exc:
         pytest.fail(f"{page}: kmonitor {' '.join(words)}: {exc}")
+
+
+@pytest.mark.parametrize(("page", "line"), shell_lines(), ids=lambda part: part or "-")
+def test_a_shell_line_is_run_or_says_why_not(page: str, line: str):
+    classes = (
+        line.split(maxsplit=1)[0] == "kmonitor",
+        line.startswith("python -m pip install "),
+        line in NOT_RUN,
+    )
+
+    assert classes.count(True) == 1, f"{page}: {line}"
+
+
+def test_lines_that_are_not_run_are_in_the_guide():
+    assert set(NOT_RUN) <= {line for _, line in shell_lines()}
+
+
+def test_blocks_are_python_shell_or_say_why_nothing_runs_them():
+    assert languages() == {"", "python", *NO_CODE}
+
+
+def test_json_of_the_guide_is_json():
+    shown = blocks("json")
+
+    assert shown
+    assert all(json.loads(each.code) for each in shown)
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_code_of_the_guide_is_fenced(name: str):
+    assert indented_lines(pages()[name]) == []
 
 
 def test_every_option_is_in_the_guide():

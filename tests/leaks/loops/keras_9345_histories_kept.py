@@ -17,7 +17,7 @@ LEAK = Report(
     grows=("anonymous", "malloc", "blocks"),
     expected="leak",
     named=("rebuilt", "retained_traces"),
-    cause="a History is a callback that knows its model: each kept one keeps a model",
+    cause="each History refers to its model, so a list of them keeps all models",
     remedy="keep history.history; build the model once and set its weights back",
 )
 

@@ -22,7 +22,7 @@ LEAK = Report(
     grows=("anonymous", "malloc", "blocks"),
     expected="leak",
     named=("retained_traces", "rebuilt"),
-    cause="the models' traces stay; the generator is innocent today",
+    cause="the models' traces stay; the generator is no longer a cause",
     remedy="train one model",
     units=20,
 )

@@ -25,8 +25,8 @@ HEADS = (
     "training",
     "tool",
     "numbers that moved, first → last third",
-    "what was said of it",
-    "what could be done",
+    "what it reported",
+    "what it offered to do",
 )
 TOOLS = tuple(tools.TOOLS)
 ALONE = ("W&B offline", "MLflow autolog")

@@ -7,7 +7,7 @@ import pytest
 from kmonitor.base.installation import resource_path
 from tests.support.doctor_messages import DoctorMessage, doctor_messages
 
-PASSED_ON = "its own words"
+PASSED_ON = "(a specific message)"
 """Says what another part of kmonitor, or another program, said."""
 
 

@@ -170,6 +170,6 @@ def test_names_are_as_prometheus_wants_them():
 
 @pytest.mark.parametrize("language", ["", "zh_CN"])
 def test_every_figure_is_in_the_guide(language: str):
-    page = resource_path("guide", language, "other-tools.md").read_text(encoding="utf-8")
+    page = resource_path("guide", language, "exported-metrics.md").read_text(encoding="utf-8")
 
     assert [each.exposed for each in metric_table.METRICS if f"`{each.exposed}`" not in page] == []
