@@ -32,7 +32,7 @@ if __name__ == "__main__":
     monitor.request("save", at="epoch")
     epochs = 10_000_000 if "--long" in sys.argv else 2
     model = build_model()
-    model.fit(x, y, epochs=epochs, callbacks=[monitor], verbose=0)
+    model.fit(x, y, batch_size=2, epochs=epochs, callbacks=[monitor], verbose=0)
     model.save("model.keras")
     model.save_weights("model.weights.h5")
     with open("model.json", "w") as file:
