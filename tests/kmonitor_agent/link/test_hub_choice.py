@@ -54,8 +54,8 @@ def test_a_hub_on_the_network_is_named_with_its_key(folders: Folders):
         ("tcp://gpu-01:5577", "has no key"),
         ("tcp://gpu-01:5577?key=abc", "has 3 hexadecimal digits but must have 64"),
         (f"tcp://gpu-01:0?key={'ab' * 32}", "0 is not a valid port"),
-        (f"tcp://gpu-01?key={'ab' * 32}", "not the address"),
-        (f"tcp://-gpu:5577?key={'ab' * 32}", "not the address"),
+        (f"tcp://gpu-01?key={'ab' * 32}", "not a hub address"),
+        (f"tcp://-gpu:5577?key={'ab' * 32}", "not a hub address"),
     ],
 )
 def test_an_address_without_all_that_it_needs_is_refused(named: str, why: str):

@@ -100,7 +100,7 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
 
     notices = [e for e in kept.events if isinstance(e, Notice)]
     assert [n.code for n in notices] == ["limit_unbounded"]
-    assert "Set the limit as a value" in notices[0].text
+    assert "Set an absolute value" in notices[0].text
 
 
 def _too_large(kept: Kept) -> list[str]:

@@ -150,7 +150,7 @@ def test_a_trial_that_came_to_no_value_is_told_as_such(
     ]
     assert lines[1].endswith(": it takes 9 GiB")
     table = str(trials.attempts).splitlines()
-    assert table[0].startswith("trial  try")
+    assert table[0].startswith("trial  attempt")
     assert table[-1] == "trial 2: no luck"
     facts = msgspec.json.decode((tmp_path / "search" / "study.json").read_bytes(), type=StudyFacts)
     events = spooled_events(folders, facts.id)

@@ -131,7 +131,7 @@ def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
     ]
     assert "memory.events" in in_group.why
     assert "not for lack of memory" in by_hand.why
-    assert "cannot be determined here" in unknown.why
+    assert "cannot tell whether it ran out of memory" in unknown.why
 
 
 @pytest.mark.parametrize(
