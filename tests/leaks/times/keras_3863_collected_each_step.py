@@ -30,7 +30,7 @@ class Collect(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         with slowdowns.spent("callbacks"):
-            self.records.append([{"loss": each} for each in range(2000)])
+            self.records.append([{"loss": each} for each in range(5000)])
             if not slowdowns.FIXED or batch == STEPS - 1:
                 gc.collect()
 
