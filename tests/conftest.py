@@ -24,6 +24,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
 from kmonitor_agent.wire.local.folders import Folders, find_folders
+from tests.support.left_windows import main_windows_left
 from tests.support.not_run import (
     pytest_addoption,
     pytest_ignore_collect,
@@ -95,6 +96,13 @@ def files_as_the_user_makes_them() -> Iterator[None]:
     before = os.umask(0o022)
     yield
     os.umask(before)
+
+
+@pytest.fixture(autouse=True)
+def no_window_is_left() -> Iterator[None]:
+    """Fail a test that leaves a main window, which the next test would find among its own."""
+    yield
+    assert main_windows_left() == []
 
 
 @pytest.fixture(autouse=True)
