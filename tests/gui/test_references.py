@@ -59,6 +59,10 @@ GUIDE_PICTURES: Final = {
     "study": "study_running-light-en",
     "host-lost": "host_lost-light-en",
     "where-the-time-goes": "where_the_time_goes-light-en",
+    "limit-menu": "limit_menu-light-en",
+    "reclaims": "reclaims-light-en",
+    "alerts": "alerts-light-en",
+    "compare": "compare-light-en",
 }
 """File in the guide: the picture that it is."""
 

@@ -39,6 +39,7 @@ from kmonitor_agent.wire.messages.unions import (
 )
 from tests.support.chart_scenes import CHART_SCENES
 from tests.support.made_up_runs import (
+    GIB,
     NOW_WALL_S,
     limit,
     made_up_run,
@@ -184,7 +185,11 @@ def app_failed(stage: Stage) -> QWidget:
 
 def reclaims(stage: Stage) -> QWidget:
     stage.judged()
-    stage.tell(reload_record(3000.0, ok=False))
+    kept = events.Footprint(
+        ram_process_bytes=61 * GIB, allocator_in_use_bytes=42 * GIB, graph_operations=20900
+    )
+    failed_reload = reload_record(3000.0, ok=False)
+    stage.tell(msgspec.structs.replace(failed_reload, epoch=29, before=kept, after=kept))
     stage.desk.window.records.show_tab("reclaims")
     stage.desk.settle()
     return stage.window
