@@ -100,15 +100,15 @@ def reload_record(t_s: float = 2200.0, *, ok: bool = True) -> ActionRecord:
         t_s=t_s,
         action="reload",
         ok=ok,
-        requested_by="limit ram 128 GiB",
+        requested_by="limit ram 80 GiB",
         fit=1,
         epoch=21,
         seconds=14.2,
         before=Footprint(
-            ram_process_bytes=88 * GIB, allocator_in_use_bytes=60.4 * GIB, graph_operations=27400
+            ram_process_bytes=88 * GIB, allocator_in_use_bytes=60.4 * GIB, graph_operations=29200
         ),
         after=Footprint(
-            ram_process_bytes=47 * GIB, allocator_in_use_bytes=31.6 * GIB, graph_operations=18200
+            ram_process_bytes=47 * GIB, allocator_in_use_bytes=31.6 * GIB, graph_operations=15600
         ),
         checkpoint="epoch-22.npz",
         state_bytes=312 * 2**20,
@@ -182,8 +182,8 @@ def _shape(part: float) -> float:
     if part < 0.02:
         return 0.45 + 5 * part
     if part < 0.6:
-        return 0.55 + 0.62 * part + wobble
-    return 0.62 + 0.95 * (part - 0.6) + wobble * (1 - part)
+        return 0.55 + 1.08 * part + wobble
+    return 0.64 + 0.9 * (part - 0.6) + wobble * (1 - part)
 
 
 def _doubles(values: list[float]) -> bytes:

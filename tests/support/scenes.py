@@ -79,6 +79,10 @@ def live(stage: Stage) -> QWidget:
     return stage.judged()
 
 
+def every_state(stage: Stage) -> QWidget:
+    return stage.every_state()
+
+
 def one_run(stage: Stage) -> QWidget:
     return stage.live()
 
@@ -362,7 +366,7 @@ SCENES: Final[dict[str, Callable[[Stage], QWidget]]] = {
     scene.__name__: scene
     for scene in (
         *PAGE_SCENES, *CHART_SCENES, *MAP_SCENES, *STUDY_SCENES,
-        connecting, live, one_run, silent, hub_lost, host_lost, finished,
+        connecting, live, every_state, one_run, silent, hub_lost, host_lost, finished,
         out_of_memory, failed, reloading, no_gpu, no_permission, thirty_runs, long_name,
         chinese_name, app_failed, reclaims, limit_menu, crosshair, verdict_sheet, record_sheet,
         diagnosis, history, no_history, compare, note, deletion, stop_question, alerts, audit,

@@ -6,7 +6,7 @@ import msgspec
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import Event
+from kmonitor_agent.wire.messages.events import Event, LimitForecast, Verdict
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import ACTIONS, GIB, NOW_WALL_S, limit, made_up_run, reload_record
@@ -44,16 +44,23 @@ class Stage:
         return self.window
 
     def judged(self, **changed: Any) -> QWidget:
-        """A run with a limit, a reload behind it, and verdicts of all kinds."""
-        self.live(
-            limits=[limit("ram", 80 * GIB)],
-            verdicts={"ram": "suspected"},
-            actions=EVERYTHING,
-            **changed,
-        )
-        replace = msgspec.structs.replace
+        """A run that grows, with a limit, a reload behind it, and verdicts that fit its curves."""
+        self._live_with_limit(**changed)
         self.tell(
             reload_record(),
+            growing("ram", 1.8 * GIB, LimitForecast(80 * GIB, "own", 3.7, 3.4, 4.1, 100.0)),
+            growing("vram", 1.25 * GIB, LimitForecast(80 * GIB, "device", 23.4, 22, 25, 100.0)),
+            growing("graph", 590.0),
+            msgspec.structs.replace(growing("step_time", 0.0065), state="growing", cause=""),
+        )
+        self.desk.settle()
+        return self.window
+
+    def every_state(self) -> QWidget:
+        """A run with verdicts of all kinds, which do not fit its curves."""
+        self._live_with_limit()
+        replace = msgspec.structs.replace
+        self.tell(
             LEAK,
             replace(LEAK, metric="graph", state="measuring", units=4, forecast=None, cause=""),
             replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
@@ -61,6 +68,14 @@ class Stage:
         )
         self.desk.settle()
         return self.window
+
+    def _live_with_limit(self, **changed: Any) -> None:
+        self.live(
+            limits=[limit("ram", 80 * GIB)],
+            verdicts={"ram": "suspected"},
+            actions=EVERYTHING,
+            **changed,
+        )
 
     def tell(self, *events: Event) -> None:
         """Live rows of the run."""
@@ -82,6 +97,21 @@ class Stage:
             if top is not self.window:
                 top.close()
         self.desk.close()
+
+
+def growing(metric: str, slope: float, forecast: LimitForecast | None = None) -> Verdict:
+    """A verdict on the epochs since the reload."""
+    return msgspec.structs.replace(
+        LEAK,
+        metric=metric,
+        from_s=2250.0,
+        window=15,
+        slope=slope,
+        slope_low=0.95 * slope,
+        slope_high=1.05 * slope,
+        rise=15 * slope,
+        forecast=forecast,
+    )
 
 
 def fleet(n: int) -> list[RunSummary]:

@@ -277,7 +277,7 @@ def test_the_table_says_what_differs():
 
     assert texts(rows["RAM, last"]) == ["73.4 GiB", "9.0 GiB"]
     assert rows["RAM, last"].differs
-    assert texts(rows["RAM, peak"])[1] == "9.0 GiB"
+    assert texts(rows["RAM, peak"])[1] == "10.8 GiB"
     assert texts(rows["RAM, slope"])[0] == NOT_KNOWN
     assert texts(rows["RAM, slope"])[1].endswith("/ epoch")
     assert "95% interval" in with_plain_spaces(rows["RAM, slope"].cells[1].tooltip)

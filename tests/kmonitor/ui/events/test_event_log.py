@@ -259,9 +259,9 @@ def test_a_reload_says_what_came_back_and_who_asked():
     text = text_of(reload_record())
 
     assert text.startswith("Reloaded after epoch 22 in 14.2 s · RAM 88.0 \u2192 47.0 GiB")
-    assert "graph 27 400 \u2192 18 200" in text
+    assert "graph 29 200 \u2192 15 600" in text
     assert "state 312 MiB" in text
-    assert text.endswith("requested by limit ram 128 GiB")
+    assert text.endswith("requested by limit ram 80 GiB")
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ def test_a_row_tells_what_was_done_what_came_back_and_who_holds_the_rest():
     assert cell(one, "level") == "Reload (assign), Auto"
     assert cell(one, "ram") == "88.0 → 47.0 GiB"
     assert cell(one, "allocator") == "60.4 → 31.6 GiB"
-    assert cell(one, "graph") == "27 400 → 18 200"
+    assert cell(one, "graph") == "29 200 → 15 600"
     assert cell(one, "functions") == "\u2013"
     assert cell(one, "seconds") == "14.2 s"
     assert cell(one, "released") == "16 traces of 3 models"
     assert cell(one, "held") == "12 traces held by `my_step` (+2 more)"
     assert cell(one, "result") == "done"
-    assert cell(one, "asked") == "limit ram 128 GiB"
+    assert cell(one, "asked") == "limit ram 80 GiB"
 
 
 def test_a_step_and_single_things_are_told_as_people_count():
@@ -159,7 +159,7 @@ def test_a_record_in_full_lists_everything():
     assert "my run · fit 1, after epoch 22" in text
     for each in (*HELD, "214 variables, 312 MiB", "crc32:9f3a", "m.keras", "epoch-22.npz"):
         assert each in text
-    assert "Requested by: limit ram 128 GiB, as part of Auto" in text
+    assert "Requested by: limit ram 80 GiB, as part of Auto" in text
     assert book.full("run", 8, run_name="") is None
     assert book.full("other", 7, run_name="") is None
 
@@ -190,7 +190,7 @@ def test_the_tooltip_is_short_whatever_is_held():
         with_plain_spaces(line) for line in lines
     ]
     assert "and 2 more" in lines
-    assert lines[-1] == "requested by limit ram 128 GiB, as part of Auto"
+    assert lines[-1] == "requested by limit ram 80 GiB, as part of Auto"
     assert max(map(len, lines)) < 120
     failed = record_tooltip(record(ok=False, after=None, why="disk full"))
     assert failed.startswith("Reload (assign) failed")
