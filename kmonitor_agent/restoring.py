@@ -97,7 +97,6 @@ def restore_into(
 
     Args:
         keras: The package to use, `keras` or `tf_keras`.
-        checkpoint: The checkpoint's file.
         target: The file to write; an existing file is replaced at the end.
         like: A `.keras` file of the same model.
 

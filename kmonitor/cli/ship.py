@@ -143,7 +143,6 @@ class ShipTarget:
 
     @property
     def description(self) -> str:
-        """The hub as text."""
         if self.host is not None:
             return f"the hub on {self.host}"
         return "your hub" if self.hub is None else "the hub at that address"

@@ -73,7 +73,6 @@ def layer_rows(
     """Return one row per layer, without the transient parts of the peak.
 
     Args:
-        layout: Layout of the model.
         activation_bytes_by_call: Bytes that each call keeps.
         slots: Bytes of slots for each variable.
         uncovered: Kinds without a rule.

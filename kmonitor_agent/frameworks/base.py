@@ -70,7 +70,6 @@ class ModelDescription:
     """Layers, weights and optimizer slots of a model; shared weights counted once.
 
     Attributes:
-        name: Model name.
         kind: Class name.
         layers: All layers, nested models flattened.
         parameters: Number of weights.

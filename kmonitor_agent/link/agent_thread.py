@@ -383,7 +383,6 @@ class AgentLoop:
 
 
 AGENT: Final = AgentThread()
-"""The agent's thread of this process."""
 
 _running: "weakref.WeakSet[AgentThread]" = weakref.WeakSet()
 

@@ -119,13 +119,11 @@ class HubConnection:
         return any(each.phase is DeliveryPhase.LIVE for each in self._deliveries.values())
 
     def add(self, delivery: RunDelivery) -> None:
-        """Add a run."""
         self._deliveries[delivery.run] = delivery
         if self.hub_channel is not None:
             delivery.connected(self._connection_context.clock.monotonic_s())
 
     def remove(self, delivery: RunDelivery) -> None:
-        """Remove a run."""
         if self._deliveries.get(delivery.run) is delivery:
             del self._deliveries[delivery.run]
 

@@ -149,7 +149,6 @@ class SealedContents:
     """A file's header and index, verified.
 
     Attributes:
-        header: Header of the file.
         sealed_values: Values of its variables, in order.
         architecture: The text from which the model can be built; None if there is none.
     """
@@ -162,13 +161,9 @@ class SealedContents:
 class SeekableFile(Protocol):
     """An unbuffered binary file."""
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Set the position."""
-        ...
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int: ...
 
-    def read(self, size: int = -1, /) -> bytes | None:
-        """Read at most `size` bytes."""
-        ...
+    def read(self, size: int = -1, /) -> bytes | None: ...
 
 
 class WritableFile(SeekableFile, Protocol):

@@ -74,7 +74,6 @@ class DiskFile:
         self._is_flushed = True
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes."""
         return self._file.read(size) or b""
 
     def readinto(self, buffer: memoryview) -> int:

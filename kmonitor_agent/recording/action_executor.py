@@ -235,7 +235,6 @@ class ActionExecutor:
 
         Args:
             fit: Fit that has reached the safe point.
-            at: The safe point.
             step: Steps done in the running epoch; 0 at its end.
         """
         # One action at a time: another thread that trains serves what waits at its next point.

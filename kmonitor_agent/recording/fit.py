@@ -100,8 +100,6 @@ class Fit:
 
     Attributes:
         ordinal: Ordinal in the run, from 1.
-        framework: Framework of the model.
-        clock: Step clock.
         origin: Thread and frame in which it runs.
         model: Weak reference to the model.
         planned_steps: Steps per epoch; None until known.

@@ -174,7 +174,6 @@ class FitReporter:
         )
 
     def epoch_started(self, fit: Fit) -> None:
-        """Report that an epoch began."""
         self._emit(
             EpochStarted(
                 t_s=fit.epoch_began_s,

@@ -26,7 +26,6 @@ class UncaughtException:
     """An uncaught exception.
 
     Attributes:
-        exc: The exception.
         thread: Ident of its thread; None if unknown.
         is_last: True if the process ends with it.
     """

@@ -171,7 +171,6 @@ class RunRecorder:
         """Count an `evaluate` or `predict` outside of fits; True if the run begins with it.
 
         Args:
-            model: The called model.
             settings: Settings of the callback that saw the call.
         """
         if not self._process_session.is_ours or self._fits:

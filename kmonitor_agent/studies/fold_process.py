@@ -50,7 +50,6 @@ class FoldProcess:
         """Start the process; it loads its function and waits for `go`.
 
         Args:
-            job: Job for the process.
             output: File for the text that the process prints.
 
         Raises:
@@ -83,7 +82,6 @@ class FoldProcess:
 
     @property
     def connection(self) -> FoldConnection:
-        """Connection to wait on."""
         return self._fold_connection
 
     def go(self) -> bool:

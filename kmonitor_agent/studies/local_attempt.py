@@ -177,7 +177,6 @@ class LocalAttempt:
 
     @property
     def gaps(self) -> StepGaps:
-        """Gaps between its steps."""
         return self._silence_tracker.own
 
     def begin(self, now_s: float, on_start: Callable[[], None] | None = None) -> None:

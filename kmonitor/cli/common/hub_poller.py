@@ -66,7 +66,6 @@ class HubPoller:
         """Let the thread run a job with its client, once the hub is reached.
 
         Args:
-            job: The job.
             is_urgent: Run the job at once; else at the next poll of the runs.
         """
         self._jobs.append(job)

@@ -29,7 +29,6 @@ class Finding:
     """Result of one check.
 
     Attributes:
-        subject: Subject of the check.
         state: "ok", "note" (missing, but needed only for some uses) or "bad".
         found: Result as text.
         remedy: Advice for the user, if possible a command; empty when nothing is to do.

@@ -168,7 +168,6 @@ class TopState:
         return [by_step[at] for at in sorted(by_step)]
 
     def listed(self) -> list[RunSummary]:
-        """Listed runs, in order."""
         wanted = self.filter_text.casefold()
         return sorted_runs(
             (
@@ -186,7 +185,6 @@ class TopState:
         return next((run for run in listed if run.run == self.selected), next(iter(listed), None))
 
     def press(self, key: str) -> Effect:
-        """Handle a key."""
         if key in _ALWAYS:
             return _ALWAYS[key]
         if self.question is not None:

@@ -327,7 +327,6 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
 
 
 def source_text(kind: ChartKind, source: FieldSource | None) -> str:
-    """Source of the values, as text."""
     if source is not None and source.source:
         return translated_text(source.source)
     return tr("Keras logs, at the end of each epoch") if kind.log else ""

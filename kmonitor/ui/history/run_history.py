@@ -128,7 +128,6 @@ class RunHistory:
         self._texts: dict[str, tuple[HistoryRow, str]] = {}
 
     def sort(self, column: HistoryColumn, *, is_falling: bool) -> None:
-        """Set the order."""
         self.sorted_by = column
         self.is_falling = is_falling
 

@@ -74,7 +74,6 @@ class ConnectionStatus:
 
     @property
     def lost_wall_s(self) -> float:
-        """Time at which the connection was lost, UTC."""
         return self._lost_wall_s
 
     @property

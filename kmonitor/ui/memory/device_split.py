@@ -37,7 +37,6 @@ class DeviceSplitState:
 
     Attributes:
         title: Name of the memory that is split.
-        parts: Parts of the bar.
         reach: Length of the whole bar, bytes.
         rows: The parts as text.
         paragraphs: Notes on how to read the numbers, one paragraph each.

@@ -74,8 +74,6 @@ PLOT_HEIGHT_PX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ReportChart:
-    """One metric: the text of its card, and its chart."""
-
     card: ChartCardState
     chart_state: ChartState
 

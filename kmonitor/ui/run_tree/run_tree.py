@@ -31,7 +31,6 @@ class RunRow:
 
     Attributes:
         run: Run id.
-        name: Name of the run.
         line: Second line: epoch and memory, or how it ended.
         state: Icon, word and tone.
         hue: Index of the run's colour on the charts; None: it is not drawn there.
@@ -262,7 +261,6 @@ def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
 
 
 def rank_name(run: RunSummary, lead: RunSummary) -> str:
-    """Name of a rank's row."""
     name = tr("rank {n}").format(n=run.rank)
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 

@@ -29,7 +29,6 @@ class SentCommand:
 
     Attributes:
         message: Message as sent to the hub.
-        state: State of the command.
         why: Reason of a failure; empty otherwise.
         request_number: Number of the newest request.
     """
@@ -96,7 +95,6 @@ class CommandStore:
         return None
 
     def get(self, command: str) -> SentCommand | None:
-        """Return a command by its id; None if it is unknown."""
         return self._commands.get(command)
 
     def newest(self, run: str, name: CommandName) -> SentCommand | None:

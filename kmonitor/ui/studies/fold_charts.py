@@ -88,7 +88,6 @@ class FoldMetricStore:
             self._request_page(new[at : at + _MOST_RUNS], 0, 0)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the logs of these runs."""
         for run in runs:
             self._logs.pop(run, None)
 

@@ -61,7 +61,6 @@ class AttemptRow:
         cells: Texts in the order of `ATTEMPT_COLUMNS`.
         icon, tone: Icon and tone of the attempt's state.
         bar: Bar of the attempt's time; None: the attempt has not begun.
-        tooltip: Tooltip of the row.
     """
 
     fold: int
