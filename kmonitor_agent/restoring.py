@@ -40,7 +40,6 @@ class CannotRestore(Exception):
     Not exported: import it from `kmonitor_agent.restoring`.
 
     Attributes:
-        why: The reason.
         remedy: Advice for the user; may be empty.
     """
 

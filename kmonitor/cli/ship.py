@@ -128,7 +128,6 @@ class ShipTarget:
     """The hub that gets the spools.
 
     Attributes:
-        folders: This user's folders.
         host: Host of the hub, an ssh destination or a remembered name; None: none.
         hub: Address of the hub, `tcp://HOST:PORT?key=KEY`; None: none.
     """

@@ -49,7 +49,6 @@ class HostError(UserError):
 
     Attributes:
         code: Kind of the error.
-        address: Address of the host.
     """
 
     def __init__(self, code: HostErrorCode, address: str, what: str, remedy: str = "") -> None:

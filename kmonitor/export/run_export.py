@@ -129,7 +129,6 @@ class RunExport(_Export):
         """Send no request yet.
 
         Args:
-            client: Client of the run's hub.
             between: First and last run time of the events, seconds, both included; None: all.
             is_cancelled: Called at each row; True cancels the export. None: never cancelled.
         """

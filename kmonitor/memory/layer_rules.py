@@ -52,12 +52,8 @@ class Use:
     """One use of a layer, with its sizes.
 
     Attributes:
-        backend: Backend that computes.
-        inputs: Input tensors.
-        outputs: Output tensors.
         batch: Examples per step.
         item: Bytes of a value in the computing precision.
-        variable_shapes: Shapes of the layer's variables.
         gives_gradient: True if a layer below is trained, so that the inputs get gradients.
     """
 

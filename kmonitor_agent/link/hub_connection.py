@@ -25,7 +25,6 @@ class SocketIdentity:
 
     Attributes:
         device: Device number of its file system.
-        inode: Inode number.
         changed_ns: Time of its last status change, nanoseconds.
     """
 
@@ -87,7 +86,6 @@ class ConnectionContext:
 
     Attributes:
         hub_dialer: Finds hubs.
-        clock: Time.
         on_fault: Records a fault of ours, with its location.
     """
 

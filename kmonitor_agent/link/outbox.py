@@ -77,7 +77,6 @@ class Outbox:
         Args:
             emit: Emits an event about the spool itself.
             now_s: Returns the session's `t_s`.
-            faults: Log of our own faults.
             buffer: Buffer for events while the disk refuses; None: a new one.
         """
         self.last_seq = 0

@@ -100,7 +100,6 @@ def reload(
 
     Args:
         model: The model, in training or not.
-        store: Store for the state.
         tag: Position in the run.
         mode: "assign" restores into the existing variables. "recreate" creates new ones if that is
             safe, else the outcome says why not. None: "assign".

@@ -91,7 +91,6 @@ class VariableToStore:
 
     Attributes:
         path: Path in the model, for people.
-        n_bytes: Its size, bytes.
         variable: Argument for `read`.
     """
 
@@ -106,7 +105,6 @@ class StoredVariableFacts:
 
     Attributes:
         path: Path in the model: group ("model", "metrics", "optimizer", "seed"), then names.
-        shape: Shape of its value.
         dtype: Name of its value's dtype.
     """
 
@@ -134,7 +132,6 @@ class SealedValue:
     Attributes:
         facts: Path, shape and dtype of the variable.
         offset: Offset of its bytes in the file, in one piece.
-        n_bytes: Number of its bytes.
         crc32: CRC-32 of its bytes.
     """
 

@@ -329,7 +329,6 @@ class ModelReporter:
 
         Args:
             reporter: Emits the model's facts.
-            faults: Log of our own faults.
             device: Returns the name of the GPU; empty if none is known.
             now_s: Seconds since the session started.
             privacy: With `private`, no layout leaves the process.

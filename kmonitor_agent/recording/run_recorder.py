@@ -68,7 +68,6 @@ class RunRecorder:
     Nothing here starts a thread or touches a file before the first fit.
 
     Attributes:
-        run_id: The run's id.
         faults: Our own faults in this run.
         privacy: Hides private names and texts.
         steps_done: Number of steps in the epochs that ended in this process.

@@ -40,7 +40,6 @@ class FoldProcess:
     """The process of a fold; owned by the thread that started it, with which it dies.
 
     Attributes:
-        pid: Process id.
         mark: Mark of the fold in the environment of all its processes.
     """
 

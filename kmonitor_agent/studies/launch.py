@@ -85,7 +85,6 @@ class AttemptLauncher:
         """Start the watchdog.
 
         Args:
-            paths: Files of the study.
             folders: Folders of spools.
             tried: Number of attempts of each fold so far.
 

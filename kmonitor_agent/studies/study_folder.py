@@ -65,8 +65,6 @@ class StudyFacts(msgspec.Struct, frozen=True):
 
 
 class StudyPaths:
-    """Paths in a study's folder."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
 

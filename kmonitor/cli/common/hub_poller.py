@@ -25,7 +25,6 @@ class HubPoller:
     """Owns the thread `kmonitor-poll`; its results may be read from any thread.
 
     Attributes:
-        route: Route to the hub.
         host: Name of the hub's own host; empty before its first reply.
         trouble: Reason why the hub is not reached now; empty: it is reached.
         failure: Permanent error that ended the thread; None: none.

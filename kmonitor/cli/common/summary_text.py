@@ -111,7 +111,6 @@ def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
 
     Args:
         source_events: The run's `sources` events, in order.
-        field: Name of the field.
     """
     found = (source for event in source_events for source in event.sources)
     return {source.field: source.absent for source in found}.get(field, "")

@@ -117,7 +117,6 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     """Check the connection to, and the hub of, each remembered host or of one host.
 
     Args:
-        folders: This user's folders.
         name: Name or address of the one host to check; None: all remembered hosts.
 
     Raises:

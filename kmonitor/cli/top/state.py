@@ -91,7 +91,6 @@ class TopState:
     """State of the screen; owned by the main thread.
 
     Attributes:
-        sort: Column by which runs are sorted.
         states: States of the listed runs.
         filter_text: Text that name, host or model of listed runs must contain.
         is_typing: True while the filter is being typed.

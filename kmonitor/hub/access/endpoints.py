@@ -55,7 +55,6 @@ class HubEndpoints:
         """Bind this user's own sockets.
 
         Args:
-            faults: Counts faults.
             audit: Writes refusals into the audit.
             on_ended: Called with the keys whose sessions are over.
 

@@ -392,11 +392,7 @@ _PRIMARY: Final = 0xFF
 
 
 class SqliteDatabase(Database):
-    """Owned by the hub's main thread.
-
-    Attributes:
-        path: Its file.
-    """
+    """Owned by the hub's main thread."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the database; a damaged one is put aside.

@@ -77,7 +77,6 @@ class SampleBlock:
     Attributes:
         after_row: Row id of the newest sample in the block before; 0: it is the first.
         last_row: Row id of the newest sample in it.
-        n_samples: Number of samples.
         columns: Packed columns by name; one without any reading is left out.
     """
 

@@ -27,7 +27,6 @@ def output_shape(
 
     Args:
         kind: Class name.
-        config: Configuration of the layer.
         weights: Shapes of the layer's variables.
 
     Raises:

@@ -245,11 +245,7 @@ def _value_at(curve: CurveState, x: float) -> float | None:
 
 
 def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    """Best value so far with its epoch, and the last change; of validation if there is any.
-
-    Args:
-        store: Store of the columns.
-    """
+    """Best value so far with its epoch, and the last change; of validation if there is any."""
     if not kind.is_of_epochs:
         return _range_label(store, run, kind)
     if kind.key == LEARNING_RATE:

@@ -54,7 +54,6 @@ class ConnectionStatus:
     """Follows the connection to the hub; main thread only.
 
     Attributes:
-        state: State of the connection.
         hub: Reply of the hub about itself when it was connected.
     """
 

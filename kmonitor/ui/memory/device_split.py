@@ -171,7 +171,6 @@ def device_split_state(
 
     Args:
         memory: Memory of the run's weights and optimizer.
-        backend: Keras backend of the run.
     """
     split = _Split(readings, memory, backend)
     has_device = split.total is not None or split.used is not None

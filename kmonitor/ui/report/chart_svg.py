@@ -187,8 +187,6 @@ class ChartCanvas(SvgPen):
 
     Attributes:
         frame: Position of the plot.
-        x_axis: Horizontal axis.
-        y_axis: Vertical axis.
         legend: Legend of stacked bars.
     """
 

@@ -58,7 +58,6 @@ class HostRow:
     """One host with its runs.
 
     Attributes:
-        host: Name of the host.
         note: Text on the right: "2 runs", or the reason why nothing new arrives.
         runs: Runs of the host, living ones first, newest start first.
         address: Address as for ssh; empty: the runs of this machine's hub.

@@ -28,7 +28,6 @@ class SentCommand:
     """A command that this window sent.
 
     Attributes:
-        message: Message as sent to the hub.
         why: Reason of a failure; empty otherwise.
         request_number: Number of the newest request.
     """
@@ -98,7 +97,6 @@ class CommandStore:
         return self._commands.get(command)
 
     def newest(self, run: str, name: CommandName) -> SentCommand | None:
-        """Return the last command of this name sent to a run; None if there was none."""
         commands = [
             c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
         ]

@@ -150,7 +150,6 @@ class HubSettingsStore:
 
 
 def confirm_revoke(name: str) -> Confirmation:
-    """Return the question to ask before a key is revoked."""
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(

@@ -31,7 +31,6 @@ class FoldMetricState:
 
     Attributes:
         choices: Names of the metrics that can be drawn; empty: none is known.
-        metric: Metric that is drawn.
         folds: One thin line per fold.
         mean: Mean of the folds so far.
         band: Position from the left, lower and upper end of one standard deviation around the

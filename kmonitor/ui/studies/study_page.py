@@ -235,7 +235,6 @@ class StudyState:
         forecast: Estimated time of the end; empty once the study has ended.
         facts: Function, limits, and number of folds at once.
         cells: One cell per fold.
-        rows: Rows of the attempts.
         empty: Reason why there are no folds; empty if there are any.
     """
 

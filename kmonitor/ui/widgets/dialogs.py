@@ -17,7 +17,6 @@ class NameDialogText:
     """Texts of a `NameDialog`.
 
     Attributes:
-        label: Label of the field.
         name: Accessible name of the field.
     """
 

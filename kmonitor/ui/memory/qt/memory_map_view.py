@@ -138,7 +138,6 @@ class MemoryMapPanel(QFrame):
         sort_requested: With the key of a column.
 
     Attributes:
-        totals, icicle, if_sidebar, split: Parts of the page.
         view: The view that is shown.
     """
 

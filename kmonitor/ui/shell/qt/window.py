@@ -62,7 +62,6 @@ class MainWindow(QMainWindow):
     Attributes:
         crash_notice: The bar that offers a crash report.
         event_log: The log's page in `records`.
-        charts: All chart cards.
         cards: Cards of the four metrics, also while they are hidden.
         panel_sizes: Sizes of the panels around the charts.
     """
