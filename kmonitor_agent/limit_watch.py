@@ -45,7 +45,6 @@ class LimitWatch:
     """Judges the readings of one metric against one limit.
 
     Attributes:
-        spec: The limit.
         escalation: Past and next levels of `auto`; None for all other actions.
         restarts_in_vain: Restarts in a row for this limit, up to the one that started this
             process, after which the metric was at or near the limit again at once.
@@ -235,7 +234,6 @@ class LimitWatches:
         return [watch.spec for watch in self._watches]
 
     def all_watches(self) -> list[LimitWatch]:
-        """The watches of all metrics."""
         return list(self._watches)
 
     def watches(self, metric: LimitMetric) -> list[LimitWatch]:

@@ -40,7 +40,6 @@ class CannotRestore(Exception):
     Not exported: import it from `kmonitor_agent.restoring`.
 
     Attributes:
-        why: The reason.
         remedy: Advice for the user; may be empty.
     """
 
@@ -97,7 +96,6 @@ def restore_into(
 
     Args:
         keras: The package to use, `keras` or `tf_keras`.
-        checkpoint: The checkpoint's file.
         target: The file to write; an existing file is replaced at the end.
         like: A `.keras` file of the same model.
 

@@ -60,7 +60,6 @@ class Delivery:
 
     @classmethod
     def of(cls, facts: dict[str, str | float], settings: AlertSettings) -> "Delivery":
-        """Delivery of an alert to the targets in the settings."""
         return cls(facts, settings.command, settings.webhook, settings.form)
 
     @classmethod

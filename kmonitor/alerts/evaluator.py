@@ -33,7 +33,6 @@ class Alert:
     """One alert.
 
     Attributes:
-        kind: Kind of the alert.
         subject: Run id, or address of a host.
         metric: Metric of a limit or verdict; else empty.
         title: Name of the run or host.

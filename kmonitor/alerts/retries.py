@@ -63,7 +63,6 @@ def retry_after(
     """Return the next try after one that has ended; None: there is none.
 
     Args:
-        outcome: Outcome of the ended try.
         facts: The alert, as JSON values.
         tries_left: Number of tries after the ended one.
         now_wall_s: Now, UTC epoch seconds.

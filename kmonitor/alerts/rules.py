@@ -23,7 +23,6 @@ AlertMetric = LimitMetric | Literal[""]
 """Metric of a limit or verdict; empty for the others."""
 
 WebhookForm = Literal["auto", "json", "slack", "mattermost", "ntfy"]
-"""Form in which a webhook takes an alert."""
 
 RuleKey = tuple[AlertKind, AlertMetric]
 LONGEST_HOLD_S: Final = 3_600.0

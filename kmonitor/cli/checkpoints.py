@@ -40,7 +40,6 @@ class ListedCheckpoint:
     """One listed checkpoint. For a damaged one, position fields come from its name, or are None.
 
     Attributes:
-        path: The file.
         fit: Ordinal of the fit.
         epoch: Index of the epoch, from 0.
         step: Steps done in that epoch, 0 at its end.

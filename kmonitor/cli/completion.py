@@ -65,7 +65,6 @@ def completion(
 
 
 def script(shell: Shell) -> str:
-    """The script for a shell."""
     return resource_path("completion", f"kmonitor.{shell}").read_text(encoding="utf-8")
 
 

@@ -98,14 +98,12 @@ class HelpFormat:
             DefaultFormatter()(console, options, panel.copy(entries=entries))
 
     def render_description(self, console: Any, _options: Any, description: Any) -> None:
-        """Print the description of the command."""
         markdown = getattr(description, "primary_renderable", description)
         if hasattr(markdown, "code_theme"):
             markdown.code_theme = "ansi_dark"  # without a background
         console.print(_Styled(description))
 
     def render_usage(self, console: Any, options: Any, usage: Any) -> None:
-        """Print the line of usage."""
         from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - loaded for `--help` only
 
         named = _REQUIRED.sub(lambda option: f"--{option[1]} {_named(option[1])}", str(usage))

@@ -470,10 +470,6 @@ def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, .
     """Earlier measurements of the same model, trained in the same way.
 
     A hub is queried, and started, only if a hub has stored data or a training has left some.
-
-    Args:
-        layout: Layout of the model.
-        plan: Training plan.
     """
     folders = find_folders()
     if not (folders.database.exists() or folders.spool.exists()):

@@ -129,7 +129,6 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
     """Raise a `UserError` if a command cannot be sent to a run now.
 
     Args:
-        run: The run.
         action: The command.
         why: Reason that the run's process gave when it began; may be empty.
     """

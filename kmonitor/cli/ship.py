@@ -128,7 +128,6 @@ class ShipTarget:
     """The hub that gets the spools.
 
     Attributes:
-        folders: This user's folders.
         host: Host of the hub, an ssh destination or a remembered name; None: none.
         hub: Address of the hub, `tcp://HOST:PORT?key=KEY`; None: none.
     """
@@ -143,7 +142,6 @@ class ShipTarget:
 
     @property
     def description(self) -> str:
-        """The hub as text."""
         if self.host is not None:
             return f"the hub on {self.host}"
         return "your hub" if self.hub is None else "the hub at that address"

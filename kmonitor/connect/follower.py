@@ -399,7 +399,6 @@ class OpenRequests:
         return number
 
     def due(self, now_s: float) -> list[msgspec.Struct]:
-        """Requests to send now."""
         while self._new:
             number, message = self._new.popleft()
             self._open[number] = message

@@ -63,7 +63,6 @@ def open_tunnel(
     """Yield a host's hub, reached over ssh, and a tunnel to one of the hub's sockets.
 
     Args:
-        folders: This user's folders.
         is_ingest: Forward the socket for trainings instead of the one for windows.
         stop: Cancels the attempt when set.
 

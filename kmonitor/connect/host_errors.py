@@ -49,7 +49,6 @@ class HostError(UserError):
 
     Attributes:
         code: Kind of the error.
-        address: Address of the host.
     """
 
     def __init__(self, code: HostErrorCode, address: str, what: str, remedy: str = "") -> None:
@@ -86,7 +85,6 @@ def ssh_error(address: str, output: str) -> HostError:
     """Return the error for the messages of ssh.
 
     Args:
-        address: Address of the host.
         output: Standard error of ssh.
     """
     code: HostErrorCode = "broken"
@@ -127,7 +125,6 @@ def login_ended(address: str, status: int, output: str) -> HostError:
 
     Args:
         status: Exit status of the login.
-        output: Output of the login.
     """
     last = _last_line(output)
     detail = f" It says: {last}" if last else ""

@@ -203,7 +203,7 @@ class HubClient:
         kinds: Sequence[str] = (),
         limit: int = _PAGE_ROWS,
     ) -> RowsReply:
-        """One page of rows after `cursor`."""
+        """One page of rows after `cursor`; empty `runs` or `kinds` select all."""
         request = RowsRequest(
             request_id=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )

@@ -35,7 +35,6 @@ class NetworkHub:
     Attributes:
         address: Address of the hub, with the key it must have.
         keys: Keys of this device.
-        role: Role of these keys.
     """
 
     address: DirectAddress

@@ -83,7 +83,6 @@ class HostNameTaken(UserError):
     """Another host has this name.
 
     Attributes:
-        name: The name.
         address: Address of the other host.
     """
 
@@ -276,11 +275,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class HostFile:
-    """The file of hosts; owned by one thread, and shared by any number of processes.
-
-    Attributes:
-        path: The file.
-    """
+    """The file of hosts; owned by one thread, and shared by any number of processes."""
 
     def __init__(self, settings: Path) -> None:
         self.path = settings / FILE_NAME

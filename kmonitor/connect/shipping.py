@@ -336,7 +336,6 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
     Args:
         path: The run's folder.
         reader: Reader of the spool, after shipping.
-        progress: Progress of shipping the spool.
 
     Raises:
         OSError: The spool cannot be read.

@@ -176,7 +176,6 @@ class SshTunnel:
 
     Attributes:
         local: Path of the local socket; with `ipc://` before it, the hub's endpoint.
-        address: Address of the host.
     """
 
     def __init__(self, address: str, remote: str, local: Path) -> None:

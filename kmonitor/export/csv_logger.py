@@ -22,8 +22,6 @@ class CsvLoggerExport:
         """Send no request yet.
 
         Args:
-            client: Client of the run's hub.
-            run: The run.
             fit: Ordinal of the fit, from 1; None: the last one in which an epoch ended.
         """
         self._client = client

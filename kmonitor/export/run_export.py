@@ -36,7 +36,6 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
-"""Formats for the export of a run."""
 
 ENDINGS: Final[dict[str, ExportFormat]] = {
     ".csv": "csv",
@@ -44,7 +43,6 @@ ENDINGS: Final[dict[str, ExportFormat]] = {
     ".jsonl": "json",
     ".parquet": "parquet",
 }
-"""File name extension to format."""
 
 _MOST_NAMED: Final = 20
 """Most unreadable events that are named."""
@@ -131,8 +129,6 @@ class RunExport(_Export):
         """Send no request yet.
 
         Args:
-            client: Client of the run's hub.
-            run: The run.
             between: First and last run time of the events, seconds, both included; None: all.
             is_cancelled: Called at each row; True cancels the export. None: never cancelled.
         """

@@ -110,7 +110,6 @@ class TableLines:
         """Determine the source of each cell.
 
         Args:
-            columns: Columns of the table.
             given: Constant cells, by column.
         """
         self._given = dict(given or {})
@@ -185,8 +184,6 @@ def write_csv(columns: Sequence[TableColumn], lines: Iterable[Line], file: TextI
     """Write the table; an empty cell was not read.
 
     Args:
-        columns: Columns of the table.
-        lines: Lines of the table.
         file: File open for writing.
 
     Returns:
@@ -248,8 +245,6 @@ def write_parquet(
     values that were not read are null.
 
     Args:
-        columns: Columns of the table.
-        lines: Lines of the table.
         file: File open for writing.
         about: Metadata about the whole run.
 

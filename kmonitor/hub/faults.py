@@ -30,7 +30,6 @@ class HubFaults:
         """Count one fault of the part `where`; the 1st, 2nd, 4th, 8th ... is also logged.
 
         Args:
-            where: Part of the hub.
             what: Exception, or text.
             of: The offender: a run, key, file or row. Each is logged once, the first time.
         """

@@ -30,7 +30,6 @@ class HubHealth:
         """Prepare; nothing is known before the first `refresh`.
 
         Args:
-            folders: This user's folders.
             log: The event log, whose database may not be writable.
             retention: Receives the settings for retention.
             is_fixed: True if the command line sets retention: the settings do not count.

@@ -12,7 +12,6 @@ from typing_extensions import override
 from kmonitor.base.log_file import OwnLogHandler
 
 LOG = logging.getLogger("kmonitor.hub")
-"""The hub's logger."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(process)d %(message)s"
 

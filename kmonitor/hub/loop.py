@@ -116,9 +116,7 @@ class HubLoop:
         """Open database and sockets.
 
         Args:
-            folders: This user's folders.
             pipe: Wakes the loop from other threads and from signals.
-            faults: Counts faults.
             options: Options; None: as this user's hub, without an end.
 
         Raises:

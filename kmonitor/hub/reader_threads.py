@@ -27,7 +27,6 @@ def run_reader_thread(
 
     Args:
         what: Subject of its reading, for the log.
-        open_reader: Opens a connection for the thread.
         is_stopping: Set when the thread has to stop.
     """
     last_text = ""
@@ -51,7 +50,6 @@ class PendingRequest:
 
     Attributes:
         identity: Identity of the sender.
-        request: The request.
         n_events: Number of events of its run at the time of the request; 0: unknown.
         n_read: Number of them that were read; written by the thread that answers.
         is_late: True if it was open already at the last `late_replies`.

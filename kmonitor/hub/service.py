@@ -152,7 +152,6 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     """Run the hub in this process's main thread until a signal or a request ends it.
 
     Args:
-        folders: This user's folders.
         options: Options; None: as this user's hub, without an end.
 
     Raises:

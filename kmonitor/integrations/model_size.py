@@ -36,7 +36,6 @@ class ModelTooLarge(Exception):
 
 
 def process_resident_bytes() -> int:
-    """Resident set of this process, bytes."""
     return psutil.Process(os.getpid()).memory_info().rss
 
 
@@ -111,7 +110,6 @@ def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int)
 
     Args:
         keras: Keras 3.
-        build: Builds the model.
         bound_bytes: Bound of this process' total memory, for a model with values.
 
     Raises:

@@ -17,7 +17,6 @@ class Step:
     """One use of a layer: its effect on memory, and bytes for its variables.
 
     Attributes:
-        effect: Effect of the layer on memory.
         gradient_bytes: Gradients of the layer's trained variables.
         update_bytes: Workspace of their update, gradients included.
         applied_bytes: Gradient and temporaries of the last update, while the next layer computes.
@@ -119,7 +118,6 @@ class _Heap:
             self._see(*works)
 
     def live_at_peak(self) -> list[int]:
-        """Buffers that were alive at the peak."""
         live: dict[int, None] = {}
         for change in self._changes[: self._changes_at_peak]:
             if change >= 0:

@@ -73,7 +73,6 @@ class Measurements(msgspec.Struct, frozen=True):
         """Return measurements of a model's training, on the device of the last measurement.
 
         Args:
-            layout: Layout of the model.
             plan: Training plan; its batch is ignored.
         """
         for key in reversed(list(self.by_key)):
@@ -95,7 +94,6 @@ def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
     Names of layers and variables are ignored: Keras numbers them again in each process.
 
     Args:
-        layout: Layout of the model.
         plan: Training plan; its batch is ignored.
         device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
     """
@@ -244,7 +242,6 @@ def estimate_by_batch(
     """Return the estimate as a function of the batch size, corrected by measurements if any.
 
     Args:
-        layout: Layout of the model.
         plan: Training plan; its batch is ignored.
         measured: Measurements of this training; those independent of feature maps are ignored.
     """
@@ -401,7 +398,6 @@ class Calibration:
         """Weigh the measurements.
 
         Args:
-            layout: Layout of the model.
             plan: Training plan; its batch is ignored.
             measured: Measurements; those of fewer than `STEPS_NEEDED` steps are left out.
 

@@ -52,15 +52,8 @@ class Use:
     """One use of a layer, with its sizes.
 
     Attributes:
-        layer: The layer.
-        backend: Backend that computes.
-        inputs: Input tensors.
-        outputs: Output tensors.
-        input_bytes: Sizes of the inputs.
-        output_bytes: Sizes of the outputs.
         batch: Examples per step.
         item: Bytes of a value in the computing precision.
-        variable_shapes: Shapes of the layer's variables.
         gives_gradient: True if a layer below is trained, so that the inputs get gradients.
     """
 
@@ -118,7 +111,6 @@ def effect_of(use: Use) -> Effect | None:
 
 
 def rule_of(kind: str) -> Rule | None:
-    """The rule of a kind of layer; None if there is none."""
     if kind in _RULES:
         return _RULES[kind]
     return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(kind)), None)
@@ -215,7 +207,6 @@ def activated(effect: Effect, use: Use, name: str) -> Effect:
     Args:
         effect: Effect of the layer without the function.
         use: Use of the layer, whose Y is that of the function.
-        name: Name of the function.
     """
     if name in ("", "linear", "None"):
         return effect

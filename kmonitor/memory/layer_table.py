@@ -56,7 +56,7 @@ class LayerMemory(msgspec.Struct, frozen=True):
 
 
 def bare_row(path: str, workspace_bytes: int = 0) -> LayerMemory:
-    """A row for memory of no layer."""
+    """A row of no layer: `path` names the purpose; all sizes but the workspace are 0."""
     return LayerMemory(
         path=path, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
         slot_bytes=0, kept_bytes=0, workspace_bytes=workspace_bytes, uses=0,
@@ -73,7 +73,6 @@ def layer_rows(
     """Return one row per layer, without the transient parts of the peak.
 
     Args:
-        layout: Layout of the model.
         activation_bytes_by_call: Bytes that each call keeps.
         slots: Bytes of slots for each variable.
         uncovered: Kinds without a rule.

@@ -37,8 +37,6 @@ class MapQuestion:
     """A training whose memory is to be estimated.
 
     Attributes:
-        layout: Layout of the model.
-        plan: Training plan.
         measured: Measured peaks of this training; those that are not comparable are left out.
         limit_bytes: Memory limit of the framework's allocator; None: not known.
         smaller_inputs: Layouts of the model with smaller inputs, by text of the change.

@@ -62,7 +62,6 @@ def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayo
 
     Args:
         optimizer: The optimizer; only name and settings are used, not existing slots.
-        variables: Variables of the model.
     """
     if optimizer is None:
         return Slots((0,) * len(variables), 0, is_known=True, names=())

@@ -54,7 +54,6 @@ def with_parts(
         rows: Rows of a map, with weights and slots.
         parts: Further parts by index of the row; -1: of no layer. If the sum is below the peak,
             the rest is the allocator's; if it is above, parts are scaled down.
-        peak_bytes: The peak.
     """
     left = peak_bytes - _resident_bytes(rows)
     placed = list(parts.values())

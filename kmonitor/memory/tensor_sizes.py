@@ -54,7 +54,6 @@ class OpenShape(Exception):
 
 
 def item_bytes(dtype: str) -> int:
-    """Size of one value, bytes."""
     return _ITEM_BYTES.get(dtype, _USUAL_BYTES)
 
 
@@ -77,7 +76,6 @@ def with_precision(layout: ModelLayout, policy: str) -> ModelLayout:
     """The same model under another policy, also for layers with a policy of their own.
 
     Args:
-        layout: Layout of the model.
         policy: One of `POLICIES`.
     """
     if policy == layout.precision:

@@ -86,7 +86,6 @@ class Traced:
             rows: Rows of the estimate by rules.
             batch: Examples per step.
             unseen_bytes: Size below which tensors are not counted.
-            peak_bytes: The peak.
         """
         # Rows behind the layers are those of rules' own rest.
         rows = [row for row in rows if row.path not in (ELSEWHERE, ROUNDING)]

@@ -130,8 +130,6 @@ def advising(
     Where weights, slots or sizes change, the estimate is moved by the change in the rules.
 
     Args:
-        layout: Layout of the model.
-        plan: Training plan.
         estimate_batch: The estimate of the training by batch size.
         smaller_inputs: Layouts of the model with smaller inputs, by text of the change.
         is_on_cpu: True if the model is known to be trained on a CPU, where TensorFlow's 16-bit

@@ -17,7 +17,6 @@ class Shortcut:
 
     Attributes:
         keys: Key sequence in Qt's notation.
-        scope: Scope of the shortcut.
     """
 
     keys: str
@@ -109,8 +108,6 @@ class ShortcutRow:
 
 @dataclass(frozen=True, slots=True)
 class ShortcutGroup:
-    """A group of related keys."""
-
     title: str
     lines: tuple[ShortcutRow, ...]
 

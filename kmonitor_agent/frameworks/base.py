@@ -70,13 +70,10 @@ class ModelDescription:
     """Layers, weights and optimizer slots of a model; shared weights counted once.
 
     Attributes:
-        name: Model name.
         kind: Class name.
         layers: All layers, nested models flattened.
         parameters: Number of weights.
-        parameter_bytes: Their size, bytes.
         slots: Optimizer variables by kind.
-        slot_bytes: Their size, bytes.
     """
 
     name: str
@@ -157,7 +154,6 @@ class StateVariable:
 
     Attributes:
         path: Path in the model, for people; not unique.
-        n_bytes: Its size, bytes.
         variable: The framework's own object.
     """
 

@@ -31,7 +31,6 @@ class VariableShape:
 
     Attributes:
         group: "model", "optimizer", "metrics" or "seed".
-        shape: Its shape.
         dtype: Name of its dtype.
     """
 

@@ -271,7 +271,6 @@ class TreeSize:
             self.largest_bytes = n_bytes
 
     def join(self, other: "TreeSize") -> None:
-        """Add the size of another object."""
         self.n_bytes += other.n_bytes
         self.native = self.native or other.native
         self.largest_bytes += other.largest_bytes

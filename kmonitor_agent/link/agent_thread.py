@@ -58,10 +58,6 @@ class AgentThread:
     """Runs of a process and the thread that serves them. Any thread may call any method.
 
     The thread is started with the first run and ends with the last one.
-
-    Attributes:
-        clock: Time.
-        timing: Intervals.
     """
 
     def __init__(self, clock: Clock | None = None, timing: Timing | None = None) -> None:
@@ -383,7 +379,6 @@ class AgentLoop:
 
 
 AGENT: Final = AgentThread()
-"""The agent's thread of this process."""
 
 _running: "weakref.WeakSet[AgentThread]" = weakref.WeakSet()
 

@@ -79,10 +79,7 @@ class DeliveryContext:
         run: Run id.
         started: First event of the session.
         outbox: Numbered events.
-        on_command: Called with each command.
-        emit: Emits an event.
         now_s: Returns the session's `t_s`.
-        faults: Log of our own faults.
     """
 
     run: str
@@ -412,7 +409,6 @@ class CommandInbox:
         on_command: Called with each accepted command, when it is received.
         emit: Emits an event.
         now_s: Returns the session's `t_s`.
-        faults: Log of our own faults.
     """
 
     def __init__(

@@ -25,7 +25,6 @@ class SocketIdentity:
 
     Attributes:
         device: Device number of its file system.
-        inode: Inode number.
         changed_ns: Time of its last status change, nanoseconds.
     """
 
@@ -87,7 +86,6 @@ class ConnectionContext:
 
     Attributes:
         hub_dialer: Finds hubs.
-        clock: Time.
         on_fault: Records a fault of ours, with its location.
     """
 
@@ -119,13 +117,11 @@ class HubConnection:
         return any(each.phase is DeliveryPhase.LIVE for each in self._deliveries.values())
 
     def add(self, delivery: RunDelivery) -> None:
-        """Add a run."""
         self._deliveries[delivery.run] = delivery
         if self.hub_channel is not None:
             delivery.connected(self._connection_context.clock.monotonic_s())
 
     def remove(self, delivery: RunDelivery) -> None:
-        """Remove a run."""
         if self._deliveries.get(delivery.run) is delivery:
             del self._deliveries[delivery.run]
 

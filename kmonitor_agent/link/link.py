@@ -46,7 +46,6 @@ class Link:
             started: First event of the session; its `t_s` is now.
             hub: Which hub to report to.
             on_command: Called on the agent's thread with each accepted command.
-            faults: Log of our own faults.
             agent: Agent's thread that serves the run; tests have their own.
 
         Raises:

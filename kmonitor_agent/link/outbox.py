@@ -75,10 +75,8 @@ class Outbox:
         """Begin empty; `open` finds the events that an earlier process of the run left.
 
         Args:
-            writer: The run's spool.
             emit: Emits an event about the spool itself.
             now_s: Returns the session's `t_s`.
-            faults: Log of our own faults.
             buffer: Buffer for events while the disk refuses; None: a new one.
         """
         self.last_seq = 0

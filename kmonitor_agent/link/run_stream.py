@@ -207,7 +207,6 @@ class RunStream:
 
     Attributes:
         stream_context: Identity and folders of the run.
-        faults: Log of our own faults.
         event_queue: Queue in which other threads put events.
         outbox: Numbered events.
         delivery: The run's side of the protocol.

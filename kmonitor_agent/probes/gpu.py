@@ -67,7 +67,6 @@ class DeviceReadings:
     """Memory, bytes, and load of one device.
 
     Attributes:
-        total: Total memory of the device.
         used: Used by all processes.
         process: Used by this process.
         load: Utilisation, temperature and power.

@@ -72,7 +72,6 @@ class ProcessPages:
     Attributes:
         anonymous_bytes: Anonymous pages, including those that a fork still shares.
         shared_bytes: Shared memory: /dev/shm, shared anonymous maps.
-        swapped_bytes: Swapped-out pages.
         file_bytes: File-backed pages; None: not known separately.
         peak_bytes: Peak resident set, file-backed pages included; None: unknown.
         code_bytes: Address space of code beside the program's own: of libraries, and of compilers

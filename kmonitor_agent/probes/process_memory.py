@@ -71,7 +71,6 @@ class MemoryReadings:
         left: Memory that this process can still get; its source names the nearest bound.
         bound: Sum of `total` and `left`.
         host_available: Available memory of the host, without swap.
-        swap_free: Swap that is free on the host.
         unique: Unique set, from the last `read_slowly`.
         children: Memory that the children add to `process`.
         cgroup: Limit of the cgroup, from the last `read_slowly`.

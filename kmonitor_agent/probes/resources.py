@@ -50,7 +50,6 @@ class SharedBlocks:
         """Prepare; blocks that exist already count as those of other processes.
 
         Args:
-            folder: Folder of the blocks.
             is_ours: Returns True if a process id is this process's or a child's.
         """
         self.names: list[str] = []

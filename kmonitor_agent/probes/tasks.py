@@ -38,7 +38,6 @@ class ProcessStat:
     Attributes:
         threads: Current number of threads.
         major_faults: Number of page faults that had to wait for a disk, since the process started.
-        address_space_bytes: Address space in use, bytes.
         processor_ticks: Time that the process spent on processors, clock ticks.
         processor: Processor that its main thread ran on last; None: unknown.
         block_io_ticks: Time that its main thread waited for disks, clock ticks; None: unknown.

@@ -67,9 +67,7 @@ def save(
     """Write the model's exact state to the store; nothing else changes.
 
     Args:
-        framework: Framework of the model.
         model: The model, in training or not.
-        store: Store for the state.
         tag: Position in the run.
         export: True to write a `.keras` file beside the checkpoint; if that fails the checkpoint
             is kept, and the outcome says why.
@@ -101,9 +99,7 @@ def reload(
     """Save, drop the model's functions, clear the session, restore: training continues unchanged.
 
     Args:
-        framework: Framework of the model.
         model: The model, in training or not.
-        store: Store for the state.
         tag: Position in the run.
         mode: "assign" restores into the existing variables. "recreate" creates new ones if that is
             safe, else the outcome says why not. None: "assign".
@@ -151,8 +147,6 @@ class _ActionFailed(Exception):
 
 @dataclass(slots=True)
 class _ActionContext:
-    """One running action: its model, its framework, and the outcome so far."""
-
     framework: Framework
     steps: ReclaimSteps
     model: KerasModel

@@ -91,7 +91,6 @@ class VariableToStore:
 
     Attributes:
         path: Path in the model, for people.
-        n_bytes: Its size, bytes.
         variable: Argument for `read`.
     """
 
@@ -106,7 +105,6 @@ class StoredVariableFacts:
 
     Attributes:
         path: Path in the model: group ("model", "metrics", "optimizer", "seed"), then names.
-        shape: Shape of its value.
         dtype: Name of its value's dtype.
     """
 
@@ -134,7 +132,6 @@ class SealedValue:
     Attributes:
         facts: Path, shape and dtype of the variable.
         offset: Offset of its bytes in the file, in one piece.
-        n_bytes: Number of its bytes.
         crc32: CRC-32 of its bytes.
     """
 
@@ -149,7 +146,6 @@ class SealedContents:
     """A file's header and index, verified.
 
     Attributes:
-        header: Header of the file.
         sealed_values: Values of its variables, in order.
         architecture: The text from which the model can be built; None if there is none.
     """
@@ -162,13 +158,9 @@ class SealedContents:
 class SeekableFile(Protocol):
     """An unbuffered binary file."""
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Set the position."""
-        ...
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int: ...
 
-    def read(self, size: int = -1, /) -> bytes | None:
-        """Read at most `size` bytes."""
-        ...
+    def read(self, size: int = -1, /) -> bytes | None: ...
 
 
 class WritableFile(SeekableFile, Protocol):

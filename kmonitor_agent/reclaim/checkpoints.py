@@ -55,8 +55,6 @@ class Checkpoint:
     """One checkpoint in a store.
 
     Attributes:
-        path: The file.
-        n_bytes: Its size, bytes.
         wall_s: Time at which it was taken, UTC epoch seconds.
         epoch: Index from 0 of the epoch in or after which it was taken.
         checksum: "crc32:..." over all variables in order.

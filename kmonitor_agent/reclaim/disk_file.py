@@ -25,9 +25,6 @@ class DiskFile:
     HDF5 cannot close a file whose last writes fail: it keeps the descriptor, and with it the space
         of the deleted file, and fails again at the process's end. So a failed write is reported to
         HDF5 as done.
-
-    Attributes:
-        path: Path of the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +71,6 @@ class DiskFile:
         self._is_flushed = True
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes."""
         return self._file.read(size) or b""
 
     def readinto(self, buffer: memoryview) -> int:

@@ -15,7 +15,6 @@ class ReclaimOutcome:
 
     Attributes:
         ok: True if the action succeeded.
-        action: The requested action.
         seconds: Time that the training waited, seconds.
         before: Memory and graph just before.
         after: Memory and graph just after; None if nothing was changed.

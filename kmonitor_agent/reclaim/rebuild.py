@@ -98,7 +98,6 @@ def rebuild(
     """Return the new model, or the old one if rebuilding failed, and the outcome.
 
     Args:
-        framework: Framework of the model.
         model: The old model; its `fit` has ended.
         script: Function of the script that creates the model; None: use the configuration.
 

@@ -201,11 +201,9 @@ class ActionExecutor:
 
         Args:
             run: Run id, for the checkpoints' tags.
-            queue: Queue of waiting requests.
             limits: Called when a limit's action has run.
             now_s: Seconds since the session started.
             privacy: Hides private parts of records.
-            faults: Log of our own faults.
             on_acted: Called after each collect and reload, also during a pause.
             on_performed: Called after each request with the recorded actions.
             open_fits: Returns the run's open fits, in the order of their begin; by default none,
@@ -235,7 +233,6 @@ class ActionExecutor:
 
         Args:
             fit: Fit that has reached the safe point.
-            at: The safe point.
             step: Steps done in the running epoch; 0 at its end.
         """
         # One action at a time: another thread that trains serves what waits at its next point.

@@ -42,7 +42,6 @@ class ActionRequest:
     """One requested action.
 
     Attributes:
-        action: The requested action.
         at: Safe point that the request waits for.
         requested_by: "script", "limit ram 80%", or the desktop user's name.
         command: Command that requested it; None for limits and the script.

@@ -47,7 +47,7 @@ class ActionResult:
         return self.event.why
 
     def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """Return a head line and the changes."""
+        """Return a head line, then the changes, what is still held, and failures, one per line."""
         event = self.event
         state = _state(event)
         part = f", part of {event.part_of}" if event.part_of else ""

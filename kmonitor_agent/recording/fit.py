@@ -100,13 +100,10 @@ class Fit:
 
     Attributes:
         ordinal: Ordinal in the run, from 1.
-        framework: Framework of the model.
-        clock: Step clock.
         origin: Thread and frame in which it runs.
         model: Weak reference to the model.
         planned_steps: Steps per epoch; None until known.
         planned_epochs: Epochs of the fit, including those before its first one; 0: unknown.
-        checkpoint_dir: Folder of its checkpoints.
         keep_checkpoints: Number of newest checkpoints to keep.
         epoch: Index of the running epoch, from 0.
         epochs_done: Number of epochs that ended in this process.

@@ -174,7 +174,6 @@ class FitReporter:
         )
 
     def epoch_started(self, fit: Fit) -> None:
-        """Report that an epoch began."""
         self._emit(
             EpochStarted(
                 t_s=fit.epoch_began_s,
@@ -330,7 +329,6 @@ class ModelReporter:
 
         Args:
             reporter: Emits the model's facts.
-            faults: Log of our own faults.
             device: Returns the name of the GPU; empty if none is known.
             now_s: Seconds since the session started.
             privacy: With `private`, no layout leaves the process.

@@ -178,7 +178,6 @@ class LimitEnforcer:
         self._report_too_large(wanted.limits)
 
     def report_limits(self) -> None:
-        """Report the limits in force."""
         with self._lock:
             specs = self._limit_watches.specs()
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))

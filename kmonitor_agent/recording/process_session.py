@@ -26,7 +26,6 @@ class UncaughtException:
     """An uncaught exception.
 
     Attributes:
-        exc: The exception.
         thread: Ident of its thread; None if unknown.
         is_last: True if the process ends with it.
     """
@@ -46,7 +45,6 @@ class ClosedRun:
     """State kept of a closed run, in case a callback names it again.
 
     Attributes:
-        run_id: The run's id.
         fits: Number of its fits.
         last_epoch: Index of the last epoch of its last fit.
         steps_done: Number of steps in the epochs that ended.

@@ -71,7 +71,6 @@ class ResumableFit:
         """Prepare, before Keras' callbacks are called for the fit's begin.
 
         Args:
-            store: Store of committed states.
             saved: State that an earlier process committed of this fit; None if there is none.
             resumed: Called once with the reason why the saved state was not resumed; empty if it
                 was.

@@ -68,7 +68,6 @@ class RunRecorder:
     Nothing here starts a thread or touches a file before the first fit.
 
     Attributes:
-        run_id: The run's id.
         faults: Our own faults in this run.
         privacy: Hides private names and texts.
         steps_done: Number of steps in the epochs that ended in this process.
@@ -171,7 +170,6 @@ class RunRecorder:
         """Count an `evaluate` or `predict` outside of fits; True if the run begins with it.
 
         Args:
-            model: The called model.
             settings: Settings of the callback that saw the call.
         """
         if not self._process_session.is_ours or self._fits:

@@ -217,7 +217,6 @@ def _report(
 
 
 RUNS: Final = ProcessRuns()
-"""The runs of this process."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=RUNS.forget)

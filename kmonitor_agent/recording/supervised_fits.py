@@ -213,7 +213,6 @@ class SupervisedFits:
 
         Args:
             client: Connection to the supervisor.
-            faults: Log of our own faults.
             limits: Limits that are saved with the state.
             executor: Reports results.
             session: Ended when the process leaves.
@@ -480,7 +479,6 @@ class SupervisedFitCallback:
             at_epoch_end: Called with model and callbacks after all other callbacks at an epoch's
                 end.
             at_fit_end: Called with model and callbacks after all other callbacks at the fit's end.
-            faults: Log of our own faults.
         """
         super().__init__()
         self._resumable_fit = fit

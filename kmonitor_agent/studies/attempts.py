@@ -96,8 +96,6 @@ def seconds_text(seconds: float) -> str:
 
 
 class RunningAttempt(Protocol):
-    """An attempt that runs."""
-
     @property
     def fold(self) -> int:
         """Index, from 0."""

@@ -214,7 +214,6 @@ class StepProgressReporter:
 
         Args:
             fold: Fold whose function runs.
-            connection: Connection to send the progress to.
         """
         self._fold = fold
         self._study_connection = connection

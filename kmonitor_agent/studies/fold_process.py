@@ -40,7 +40,6 @@ class FoldProcess:
     """The process of a fold; owned by the thread that started it, with which it dies.
 
     Attributes:
-        pid: Process id.
         mark: Mark of the fold in the environment of all its processes.
     """
 
@@ -50,7 +49,6 @@ class FoldProcess:
         """Start the process; it loads its function and waits for `go`.
 
         Args:
-            job: Job for the process.
             output: File for the text that the process prints.
 
         Raises:
@@ -83,7 +81,6 @@ class FoldProcess:
 
     @property
     def connection(self) -> FoldConnection:
-        """Connection to wait on."""
         return self._fold_connection
 
     def go(self) -> bool:

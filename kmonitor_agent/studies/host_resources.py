@@ -43,7 +43,6 @@ def total_memory_bytes() -> float:
 
 
 def available_memory_bytes() -> float:
-    """Memory that the host still has available, bytes."""
     return float(psutil.virtual_memory().available)
 
 

@@ -38,7 +38,6 @@ class StudyOptions:
     """Options of a study.
 
     Attributes:
-        carried: The function.
         retries: Number of retries of a killed fold.
         at_once: Number of parallel folds.
         time: Maximum time of each attempt.
@@ -86,8 +85,6 @@ class AttemptLauncher:
         """Start the watchdog.
 
         Args:
-            options: Options of the study.
-            paths: Files of the study.
             folders: Folders of spools.
             tried: Number of attempts of each fold so far.
 
@@ -235,7 +232,6 @@ def record_attempt_deaths(
 
     Args:
         folders: Folders of their spools.
-        death: End of the attempt's process.
         again: True if this process retries the fold.
     """
     if attempt.cause == "finished":

@@ -96,7 +96,6 @@ class LocalAttempt:
     Attributes:
         fold: Number of the fold, from 0.
         attempt: Number of the attempt, from 1.
-        process: Its process.
         device: GPU that it is pinned to; empty if none.
         resumed: True if it continues where the attempt before was killed.
         began_s: Time of its start, `time.monotonic`; 0 while the process only waits warm.
@@ -177,7 +176,6 @@ class LocalAttempt:
 
     @property
     def gaps(self) -> StepGaps:
-        """Gaps between its steps."""
         return self._silence_tracker.own
 
     def begin(self, now_s: float, on_start: Callable[[], None] | None = None) -> None:

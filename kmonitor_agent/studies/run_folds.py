@@ -121,7 +121,7 @@ class FoldResult:
         why: Reason why it did not finish, as text; empty if it finished.
         attempts: All attempts, oldest first.
         output: File with the last part of its output.
-        directory: Folder of the fold.
+        directory: `Fold.directory` of this fold.
     """
 
     index: int

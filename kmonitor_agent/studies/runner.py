@@ -64,7 +64,6 @@ class LocalRunner:
         """Prepare; nothing runs yet.
 
         Args:
-            options: Options of the study.
             fold_queue: Queue of waiting and finished folds.
             attempts: State shared by the runners of one study; None: there is only this one.
         """
@@ -294,7 +293,6 @@ class FoldQueue:
     Attributes:
         folder: Stores the attempts.
         listener: Receives progress and ended attempts.
-        waiting: Waiting folds.
         done: Number of folds that are over.
         learned_times: Times learned from the folds that finished.
     """

@@ -65,17 +65,10 @@ class StudyFacts(msgspec.Struct, frozen=True):
 
 
 class StudyPaths:
-    """Paths in a study's folder.
-
-    Attributes:
-        path: The folder.
-    """
-
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def value_file(self, index: int) -> Path:
-        """File for a fold's value."""
         return self.path / "values" / f"{index}.value"
 
     def output_file(self, index: int) -> Path:

@@ -56,7 +56,6 @@ class StudyReporter:
         """Prepare; nothing is sent yet.
 
         Args:
-            options: Options of the study.
             folder: Folder of the study, with earlier attempts.
             folders: Folders of spool and socket.
         """

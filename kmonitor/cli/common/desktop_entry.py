@@ -27,7 +27,7 @@ def installed_files(environ: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def entry_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Path of the entry for this user."""
+    """Path of the entry for this user, existing or not."""
     return _data_home(environ) / "applications" / f"{NAME}.desktop"
 
 

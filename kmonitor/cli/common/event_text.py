@@ -91,8 +91,6 @@ def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) 
     """A row as a line: run time, level, and text; then the findings of a diagnosis.
 
     Args:
-        row: The row.
-        name: The run's name.
         memory: Memory to print with each epoch's end; None: epoch ends are in the table.
 
     Returns:

@@ -25,7 +25,6 @@ class HubPoller:
     """Owns the thread `kmonitor-poll`; its results may be read from any thread.
 
     Attributes:
-        route: Route to the hub.
         host: Name of the hub's own host; empty before its first reply.
         trouble: Reason why the hub is not reached now; empty: it is reached.
         failure: Permanent error that ended the thread; None: none.
@@ -66,7 +65,6 @@ class HubPoller:
         """Let the thread run a job with its client, once the hub is reached.
 
         Args:
-            job: The job.
             is_urgent: Run the job at once; else at the next poll of the runs.
         """
         self._jobs.append(job)

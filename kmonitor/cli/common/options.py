@@ -11,7 +11,6 @@ from kmonitor.cli.common.terminal import UsageError
 from kmonitor.ui.text.formats import BYTES, parse_amount
 
 JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
-"""Option `--json` of commands that list something."""
 
 _MOST: Final = 2**62
 """Largest accepted bytes or seconds; no field of a message takes more."""

@@ -129,7 +129,6 @@ def find_run_anywhere(folders: Folders, local_runs: list[RunSummary], wanted: st
     """Return the id of the matching run, on this machine or else on a remembered host.
 
     Args:
-        folders: This user's folders.
         local_runs: Runs of this machine's hub.
         wanted: The typed text.
 

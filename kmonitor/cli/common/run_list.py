@@ -8,10 +8,8 @@ from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState, RunSummary
 
 StateFilter = Literal[RunState, "live", "ended"]
-"""A state, or one of two groups of states."""
 
 RunSort = Literal["started", "name", "host", "state", "graph", "ram", "vram", "step", "ran"]
-"""Column by which a list is sorted."""
 
 SORTS: Final[tuple[RunSort, ...]] = get_args(RunSort)
 

@@ -63,7 +63,6 @@ def step_text(run: RunSummary) -> str:
 
 
 def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
-    """The last reading of one of the four metrics."""
     readings: dict[str, MetricReading] = {
         "ram": run.ram,
         "vram": run.vram,
@@ -87,7 +86,6 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
     """Source of a reading, or the reason why there is none.
 
     Args:
-        run: The run.
         metric: One of the four metrics.
         no_device: Reason for missing data of a GPU; see `device_absence`.
     """
@@ -113,7 +111,6 @@ def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
 
     Args:
         source_events: The run's `sources` events, in order.
-        field: Name of the field.
     """
     found = (source for event in source_events for source in event.sources)
     return {source.field: source.absent for source in found}.get(field, "")

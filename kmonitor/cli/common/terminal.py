@@ -330,7 +330,6 @@ def _table(
 
 
 def _least_line_width(columns: Sequence[TerminalColumn]) -> int:
-    """Least cells of a line with these columns."""
     return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
 
 
@@ -365,5 +364,4 @@ class _PipedConsole(Console):
 
     @override
     def on_broken_pipe(self) -> NoReturn:
-        """Raise `BrokenPipeError` again."""
         raise BrokenPipeError

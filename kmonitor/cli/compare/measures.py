@@ -97,7 +97,6 @@ class Measures:
 
     @property
     def values(self) -> dict[str, float]:
-        """Values of the measures, by name."""
         found = dict(self._peaks)
         if self._step_times:
             found["step_time"] = median(self._step_times)

@@ -58,7 +58,6 @@ def missing(
     """Return the missing evidence as sentences; empty when nothing is missing.
 
     Args:
-        evidence: Evidence of the monitored run.
         monitored: Models of the monitored run.
         plain: Models of the training without kmonitor; None when it was not run.
     """

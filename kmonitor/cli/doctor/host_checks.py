@@ -29,7 +29,6 @@ class Finding:
     """Result of one check.
 
     Attributes:
-        subject: Subject of the check.
         state: "ok", "note" (missing, but needed only for some uses) or "bad".
         found: Result as text.
         remedy: Advice for the user, if possible a command; empty when nothing is to do.
@@ -118,7 +117,6 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     """Check the connection to, and the hub of, each remembered host or of one host.
 
     Args:
-        folders: This user's folders.
         name: Name or address of the one host to check; None: all remembered hosts.
 
     Raises:

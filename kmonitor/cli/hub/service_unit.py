@@ -90,7 +90,6 @@ def is_unit_of(path: Path, folders: Folders) -> bool:
     """True if a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
 
     Args:
-        path: Path of the unit.
         folders: Folders of the user in the current environment.
 
     Raises:

@@ -123,7 +123,6 @@ def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], obj
     """Move the history in this user's file to a team's database.
 
     Args:
-        folders: This user's folders.
         store: URL of the team's database.
         on_progress: Called before each run with its number, from 1, and the number of runs.
 

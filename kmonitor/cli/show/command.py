@@ -323,7 +323,6 @@ class EventFollower:
         """Continue to follow after the route to the hub was lost, over a new one each time.
 
         Args:
-            route: Route to the hub.
             lost: Error that ended the route.
 
         Raises:

@@ -103,8 +103,6 @@ def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldS
     """Print the last readings of bounded resources; nothing if none were read.
 
     Args:
-        client: Client of the hub.
-        run: The run.
         sources: `sources` events of the run, in order.
     """
     readings = RunReadings()

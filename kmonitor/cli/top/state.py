@@ -91,7 +91,6 @@ class TopState:
     """State of the screen; owned by the main thread.
 
     Attributes:
-        sort: Column by which runs are sorted.
         states: States of the listed runs.
         filter_text: Text that name, host or model of listed runs must contain.
         is_typing: True while the filter is being typed.
@@ -168,7 +167,6 @@ class TopState:
         return [by_step[at] for at in sorted(by_step)]
 
     def listed(self) -> list[RunSummary]:
-        """Listed runs, in order."""
         wanted = self.filter_text.casefold()
         return sorted_runs(
             (
@@ -186,7 +184,6 @@ class TopState:
         return next((run for run in listed if run.run == self.selected), next(iter(listed), None))
 
     def press(self, key: str) -> Effect:
-        """Handle a key."""
         if key in _ALWAYS:
             return _ALWAYS[key]
         if self.question is not None:

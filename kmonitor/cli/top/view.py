@@ -85,7 +85,6 @@ class TopView:
         """Return exactly as many lines as the terminal has, none of them wider.
 
         Args:
-            state: State to show.
             size: Columns and lines of the terminal.
         """
         width, height = size

@@ -56,12 +56,11 @@ MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
     KeysRequest: _OPERATOR,
     AuditRequest: _OPERATOR,
 }
-"""Roles that may send each type of message."""
+"""Roles that may send each type of message; no role may send any other type."""
 
 KNOWN_TAGS: Final[Mapping[str, type[msgspec.Struct]]] = {
     str(kind.__struct_config__.tag): kind for kind in MAY_SEND
 }
-"""The types by their name on the wire."""
 
 
 def may_send(role: Role, tag: str) -> bool:
@@ -212,7 +211,6 @@ class SendQuota:
         """True if a message of this size is within the key's current quota.
 
         Args:
-            n_bytes: Size of the message.
             now_s: Monotonic time.
         """
         left = self._left.get(key)

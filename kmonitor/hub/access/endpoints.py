@@ -55,8 +55,6 @@ class HubEndpoints:
         """Bind this user's own sockets.
 
         Args:
-            folders: Folders of the sockets.
-            faults: Counts faults.
             audit: Writes refusals into the audit.
             on_ended: Called with the keys whose sessions are over.
 
@@ -162,7 +160,6 @@ class HubEndpoints:
             self._rebind_direct()
 
     def end_sessions(self, keys: set[str]) -> None:
-        """End the sessions of these keys."""
         self._on_ended(keys)
         # libzmq cannot end one connection: all on the network reconnect, these in vain. Nothing
         # of theirs is served until then either: each message is judged by the list.

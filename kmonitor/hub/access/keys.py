@@ -196,7 +196,6 @@ class ZapHandler:
         Args:
             context: Context of the sockets whose connections it answers for.
             keys: Keys that may connect.
-            faults: Counts faults.
             on_refused: Called with a key that may not connect.
         """
         self._on_refused = on_refused

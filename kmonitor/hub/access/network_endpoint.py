@@ -106,7 +106,6 @@ class NetworkAccess:
         Args:
             bind: `ADDRESS:PORT`.
             folders: Folders with the hub's own key.
-            faults: Counts faults.
             on_refused: Called with each key that may not connect.
 
         Raises:

@@ -31,7 +31,6 @@ class Peer:
     """Sender of a message.
 
     Attributes:
-        role: Its role.
         key: Its public key, 64 hexadecimal digits; empty: this user, on this host.
         name: The key's name; empty: this user, on this host.
     """

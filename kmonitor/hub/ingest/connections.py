@@ -76,7 +76,6 @@ class AgentConnections:
         return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
     def note_message(self, connection: AgentConnection, now_s: float) -> None:
-        """Note a message of a run."""
         connection.last_heard_s = now_s
         self._last_heard_s[connection.run] = now_s
 
@@ -100,7 +99,6 @@ class AgentConnections:
         return list(self._by_run.values())
 
     def drop(self, connection: AgentConnection) -> None:
-        """Forget a connection."""
         runs = self._by_socket.get(connection.identity, {})
         if runs.get(connection.run) is connection:
             del runs[connection.run]

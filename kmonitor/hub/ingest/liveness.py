@@ -50,7 +50,6 @@ class Liveness:
         """Prepare; no run is judged yet.
 
         Args:
-            log: Event log with the runs.
             processes: Sees processes of this host.
             is_settled: True if everything that a run's process left on disk is taken; called
                 before a run is called lost, because this data may show how the process ended.

@@ -66,7 +66,6 @@ class SpoolIngest:
         Args:
             root: Folder of all spools.
             connections: Connections of living agents, which send the contents of their spools.
-            faults: Counts faults.
             check: Knows if the wall clock can be trusted.
             is_far: True if events were written on another host, from where the spool was copied
                 here while the process may live on.

@@ -108,7 +108,6 @@ class GrowthExplanation:
     """The cause that the counters support.
 
     Attributes:
-        cause: Cause of the growth.
         confidence: Strength of the evidence.
         because: Counters that grew with memory and support the cause; may be empty.
         ruled_out: Counts that are not the cause, if the cause is open.

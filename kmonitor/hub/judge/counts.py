@@ -174,7 +174,6 @@ def units_to_end(growth: Growth, room: float) -> tuple[float, float, float]:
     """Number of units until the end is met: most likely, earliest, latest.
 
     Args:
-        growth: Growth of the count.
         room: Amount left until the end.
     """
     slope = growth.slope or Slope(0.0, 0.0, 0.0)

@@ -83,8 +83,6 @@ EXPLAINED: Final = ALARMED | {GrowthState.RISING, GrowthState.SLOWING}
 
 
 class UnitKind(StrEnum):
-    """Kind of unit of a series."""
-
     STEP = "step"
     CALL = "call"
     EPOCH = "epoch"
@@ -101,7 +99,6 @@ class Judgement:
     """State of a series after its last unit.
 
     Attributes:
-        state: State of the series.
         growth: The last judgement: window, slope with interval; None before the first.
         grew_with: Counters that grew over the same window; while it is rising, only those counted
             one by one.

@@ -43,7 +43,6 @@ class EpochSegments:
         self._current: Unit | None = None
 
     def begin(self) -> None:
-        """Begin an epoch."""
         self._clear(UnitKind.STEP)
 
     def end(self) -> None:

@@ -36,7 +36,6 @@ def forecast_nearest_limit(
 
     Args:
         metric: A metric that grows.
-        run: Units and limits of the run.
         units: Measured units.
     """
     values = highest_of(metric, units, kind)
@@ -58,7 +57,6 @@ def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | 
     """When other processes have taken the rest that a run without growth could get; None: never.
 
     Args:
-        run: Units and limits of the run.
         units: Units in which RAM was measured.
     """
     units, left = _left(units)
@@ -85,7 +83,6 @@ def forecast_count(
     """When a count meets its end; None if it does not grow, or has no known end.
 
     Args:
-        run: Units and limits of the run.
         units: Measured units.
     """
     value = units[-1].high.get(metric)

@@ -113,7 +113,6 @@ class JudgeThread:
         """Prepare the thread; nothing runs before `start`.
 
         Args:
-            open_reader: Opens a connection for the thread.
             wake_hub: Makes the hub's loop take the results; called from this thread.
             partial_after_s: Time after which stored verdicts answer requests that allow it,
                 seconds.

@@ -40,7 +40,6 @@ class Stall:
     """A silence that is longer than what was learned.
 
     Attributes:
-        fit_stage: Stage of the fit.
         since_s: Time at which the last step was seen, seconds.
         silent_s: Time without a step, seconds.
         longest_s: Longest earlier pause in this stage, seconds; to the interval of checks.
@@ -57,7 +56,6 @@ class StallDetector:
     """Follows one run by checks of its step counter; times are the run's, seconds.
 
     Attributes:
-        interval_s: Interval of checks.
         is_in_fit: True if steps are expected.
         is_moving: True if the newest check saw another step than the one before.
     """

@@ -449,7 +449,6 @@ def explain_time(
     Args:
         metric: Metric of the step or the epoch.
         units: Measured units, to which the judgement's indices refer.
-        kind: Kind of the units.
         known: The part that is known to grow.
     """
     growth = judgement.growth

@@ -147,7 +147,6 @@ class Unit:
         high: Largest sample of the same, bytes.
         at_end: `ram` and `vram` at the ends of its epochs, the smallest reading, bytes; and
             `ram_of_one_arena`, the first without what malloc keeps in any arena but the fullest.
-        n_samples: Samples within it.
         children_bytes: Memory that child processes add to that of the process.
         code_regions: Regions of compiled code, as last read.
         registered: Functions registered with the runtime, in a part of an epoch.
@@ -171,7 +170,6 @@ class Unit:
         times: Time of its epochs by part, as in `EpochParts`, seconds.
         callback_times: Time in callbacks, by part ("callbacks" or "checkpoints") and class,
             seconds.
-        steps: Steps made in it.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
     """
 
@@ -221,7 +219,6 @@ class Unit:
         """Add the counts at the end of one of its epochs.
 
         Args:
-            event: The end of the epoch.
             children_bytes: Memory that child processes add, as last read; NaN if never.
         """
         self.children_bytes = children_bytes

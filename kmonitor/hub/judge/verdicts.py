@@ -93,9 +93,6 @@ class JudgementDetails:
     """A judgement and its basis.
 
     Attributes:
-        metric: The judged metric.
-        unit_kind: Kind of the units.
-        judgement: The judgement.
         units: Measured units, to which the judgement's indices refer.
         unit: Number of the run's newest unit.
     """

@@ -30,7 +30,7 @@ class MetricsExporters:
     """Owned by the hub's main thread; each exporter has threads of its own, which only read."""
 
     def __init__(self, faults: HubFaults) -> None:
-        """Open none yet. Args: `faults`: counts faults."""
+        """Open none yet."""
         self._faults = faults
         self._metrics_store = RunMetricsStore()
         self._snapshot_holder = SnapshotHolder()
@@ -88,7 +88,6 @@ class MetricsExporters:
         LOG.info("figures are sent to %s", endpoint)
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
-        """Take an event of a run."""
         with self._faults.guarded("figures"):
             self._metrics_store.on_event(record, event)
 

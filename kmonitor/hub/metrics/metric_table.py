@@ -16,7 +16,6 @@ class MetricDefinition:
         unit: Unit as in UCUM ("By", "s", "Cel", "W", "1"); empty for a number of things.
         about: Description for readers of the metric.
         source: Source within kmonitor.
-        labels: Names of its labels.
         kind: A gauge may fall, a counter grows from the hub's start on.
     """
 
@@ -269,4 +268,4 @@ METRICS: Final[tuple[MetricDefinition, ...]] = (
     *(value for value in tuple(globals().values()) if isinstance(value, MetricDefinition)),
     *OF_SAMPLE.values(),
 )
-"""All metrics."""
+"""Every metric: those of this module in the order of definition, then those of samples."""

@@ -32,7 +32,6 @@ class Point:
     """One value of a metric.
 
     Attributes:
-        metric_definition: The metric.
         labels: Values of its labels, in their order.
         value: In its unit.
     """

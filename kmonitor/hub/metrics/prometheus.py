@@ -48,9 +48,6 @@ class PrometheusPage:
     """Serves `/metrics`; owns the thread `kmonitor-hub-prometheus` and at most four for readers.
 
     There is no authentication: whoever reaches the port may read.
-
-    Attributes:
-        url: Address of the page.
     """
 
     def __init__(self, bind: BindAddress, holder: SnapshotHolder) -> None:

@@ -57,7 +57,6 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
         return self.state in FINAL_STATES
 
     def status(self) -> CommandStatus:
-        """Its status for desktops."""
         return CommandStatus(
             id=self.id, run=self.run, name=self.name, state=self.state, why=self.why, row=self.row
         )

@@ -99,9 +99,6 @@ class HubEventLog:
     """Run registry, command queue and database, written together. Owned by the hub's main thread.
 
     Attributes:
-        registry: All runs.
-        command_queue: All commands.
-        database: Their database.
         head: Newest row id that is committed: what desktops may see.
         unit_ended: Runs with an epoch or a fit that has ended; the judge's dispatcher takes them
             out.
@@ -115,7 +112,6 @@ class HubEventLog:
         """Read runs and commands from the database.
 
         Args:
-            database: Database of runs and commands.
             faults: Counts faults, and names runs with wrong rows.
             is_lenient: True to leave out and name a row whose place in the database another one
                 has; else the hub has to read everything again.
@@ -312,7 +308,6 @@ class HubEventLog:
         self.registry.mark_changed(record)
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
-        """Add a row to the audit."""
         self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
 
     @property

@@ -128,7 +128,7 @@ class RunRegistry:
         return sum(record.owner == owner for record in self._runs.values())
 
     def delete(self, record: RunRecord) -> None:
-        """Forget a run."""
+        """Forget a run; `was_deleted` remembers its id."""
         self.change += 1
         self._runs.pop(record.run)
         self._by_key.pop(record.key)

@@ -13,8 +13,6 @@ from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 
 class QueryResult(Protocol):
-    """Result of a statement."""
-
     @property
     def rowcount(self) -> int:
         """Number of rows that were changed."""
@@ -41,17 +39,13 @@ class StoreConnection(Protocol):
     Statements have `?` for values. They fail with one of `READ_ERRORS`.
     """
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
-        """Carry out one statement."""
-        ...
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult: ...
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
         """Carry out a statement for each row of values."""
         ...
 
-    def close(self) -> None:
-        """Close the connection."""
-        ...
+    def close(self) -> None: ...
 
 
 class StoreUnavailable(Exception):

@@ -63,11 +63,11 @@ class WriteBatch:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of all parts together."""
         return sum(len(getattr(self, name)) for name in _PARTS)
 
     def add(self, later: "WriteBatch") -> None:
-        """Add a later batch."""
+        """Append the rows of a batch that came later."""
         for name in _PARTS:
             getattr(self, name).extend(getattr(later, name))
 
@@ -227,7 +227,6 @@ class Database(ABC):
         """Every command that is not final."""
 
     def command(self, command: str) -> bytes | None:
-        """A command's entry, None if there is none."""
         found = self._connection.execute(
             "SELECT entry FROM commands WHERE id = ?", (command,)
         ).fetchone()
@@ -393,11 +392,7 @@ _PRIMARY: Final = 0xFF
 
 
 class SqliteDatabase(Database):
-    """Owned by the hub's main thread.
-
-    Attributes:
-        path: Its file.
-    """
+    """Owned by the hub's main thread."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the database; a damaged one is put aside.

@@ -46,7 +46,7 @@ def checksum(event: NewEvent) -> int:
 
 
 def summed(events: Iterable[NewEvent]) -> list[tuple[Any, ...]]:
-    """Rows as they are stored."""
+    """The cells of each event and its checksum, as in `SUMMED`. Raises: as `checksum`."""
     return [(*event, checksum(event)) for event in events]
 
 
@@ -161,5 +161,4 @@ def text(cell: object, most: int) -> str:
 
 
 def is_event_body(cell: object) -> TypeGuard[bytes]:
-    """True if a cell can be an event."""
     return isinstance(cell, bytes) and 0 < len(cell) <= MAX_EVENT_BYTES

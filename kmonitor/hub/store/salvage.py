@@ -212,7 +212,6 @@ class PutAside:
     """A damaged database that lies beside the one that took its place.
 
     Attributes:
-        path: Its file.
         wall_s: When it was put aside, UTC epoch seconds.
     """
 

@@ -75,10 +75,8 @@ class SampleBlock:
     """Consecutive samples of one run.
 
     Attributes:
-        run_key: The run.
         after_row: Row id of the newest sample in the block before; 0: it is the first.
         last_row: Row id of the newest sample in it.
-        n_samples: Number of samples.
         columns: Packed columns by name; one without any reading is left out.
     """
 
@@ -90,7 +88,6 @@ class SampleBlock:
 
     @property
     def n_bytes(self) -> int:
-        """Size."""
         return sum(map(len, self.columns.values()))
 
 
@@ -99,7 +96,6 @@ class Samples:
     """Consecutive samples of one run, as columns.
 
     Attributes:
-        run_key: The run.
         after_row: Row id after which they begin.
         last_row: Row id of the newest of them; `after_row` if there is none.
         t_s: Their run times, as stored.
@@ -113,7 +109,6 @@ class Samples:
     columns: dict[str, Floats]
 
     def packed(self) -> SampleBlock:
-        """The block of these samples."""
         columns = {TIMES: self.t_s, **self.columns}
         packed = {name: _packed(values) for name, values in columns.items()}
         return SampleBlock(self.run_key, self.after_row, self.last_row, len(self.t_s), packed)
@@ -273,7 +268,6 @@ class PackedSamples:
 
     @property
     def n_bytes(self) -> int:
-        """Memory taken."""
         columns = (column for column in self._columns.values() if column is not None)
         return self.t_s.nbytes + sum(column.nbytes for column in columns)
 

@@ -38,7 +38,6 @@ def open_database(folders: Folders, store: str) -> Database:
     """The database of this user's hub.
 
     Args:
-        folders: This user's folders.
         store: URL of a team's database; empty: the hub's own file.
 
     Raises:

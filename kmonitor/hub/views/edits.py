@@ -28,7 +28,6 @@ class EditService:
         """Prepare the service.
 
         Args:
-            log: Event log with the runs.
             is_abandoned: True if a run that is not over may be deleted all the same.
             is_read_only: True if nothing can be changed here.
         """

@@ -39,7 +39,6 @@ class GrowingArray:
         self._n = n_missing
 
     def extend(self, values: Floats) -> None:
-        """Append values."""
         end = self._n + len(values)
         if end > len(self._values):
             grown = np.full(max(end, 2 * len(self._values)), np.nan)
@@ -54,7 +53,6 @@ class GrowingArray:
 
     @property
     def n_bytes(self) -> int:
-        """Memory taken, bytes."""
         return self._values.nbytes
 
 
@@ -101,8 +99,6 @@ class RunColumns:
     """Owned by the series thread.
 
     Attributes:
-        run_key: The run.
-        epochs: Its epochs.
         gaps_t_s: Run times at which events are lost or a later process began.
         row: Newest row id up to which everything is in here.
         is_packed_wanted: See `__init__`.
@@ -125,7 +121,6 @@ class RunColumns:
 
     @property
     def n_bytes(self) -> int:
-        """Memory taken, bytes."""
         packed = self._packed.n_bytes + self._packed_t_s.nbytes if self._packed else 0
         tail = self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
         return packed + tail

@@ -57,7 +57,6 @@ class _Job:
         pending_request: The request, as the main thread knows it.
         series_request: Its contents.
         run_key: Key of the run in the database.
-        sources: Sources of the requested columns.
         head: Last row of the answer; None: not begun.
         columns: Columns of the run, from then on.
     """
@@ -95,7 +94,6 @@ class SeriesThread:
         """Prepare the thread; nothing runs before `start`.
 
         Args:
-            open_reader: Opens a connection for the thread.
             wake_hub: Makes the hub's loop take answers; called from this thread.
             outline_over: Number of events to read, above which an outline comes first if
                 requested.

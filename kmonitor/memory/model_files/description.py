@@ -192,7 +192,6 @@ def describe(
     """Build the model in a separate process and return descriptions.
 
     Args:
-        source: Source of the model.
         shapes: For each description a shape for every input, without the batch; empty: the
             model's own.
         sequence: Length for open axes; 0: they stay open.
@@ -216,7 +215,6 @@ def describe_scaled(
     """Describe the unchanged model, at scale 1, and the model with larger and smaller inputs.
 
     Args:
-        source: Source of the model.
         scales: Factors of lengths: sides of pictures, steps of sequences. For a length that the
             model leaves open, multiples of a usual one.
         is_cancelled: Called now and then; True cancels the request.
@@ -289,7 +287,6 @@ def trace_model(
     """Build the model in a separate process, describe it, and trace its step.
 
     Args:
-        source: Source of the model.
         shape: Shape for every input, without the batch; empty: the model's own.
         sequence: Length for open axes; 0: they stay open.
         optimizer: Optimizer to use; None: the model's own.

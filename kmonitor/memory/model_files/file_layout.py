@@ -68,10 +68,7 @@ class FileGraph:
     """Calls of a model's layers.
 
     Attributes:
-        tensors: Tensors between layers.
         calls: Calls in the order of computing.
-        inputs: Input tensors of the model.
-        outputs: Output tensors of the model.
     """
 
     tensors: list[TensorLayout] = field(default_factory=list[TensorLayout])

@@ -29,7 +29,6 @@ LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "recompiled": "architecture, compiled, then load_weights",
     "built": "architecture only, no weights",
 }
-"""Methods to load a model, as text."""
 
 
 class LoadCost(msgspec.Struct, frozen=True):
@@ -115,9 +114,7 @@ def measure(
     """Load a file by each method in turn, each time in a new process.
 
     Args:
-        path: The file.
         source: Source of the architecture, with checked classes.
-        methods: Methods to measure.
         repeats: Processes per method, at least 1.
         on_progress: Called with the number of finished and of all processes.
         is_cancelled: Called several times a second; True cancels the measurement.

@@ -27,8 +27,6 @@ def output_shape(
 
     Args:
         kind: Class name.
-        config: Configuration of the layer.
-        inputs: Shapes of the inputs.
         weights: Shapes of the layer's variables.
 
     Raises:

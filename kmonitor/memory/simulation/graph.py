@@ -47,7 +47,6 @@ class PreparedOperation:
     """One operation of a prepared graph.
 
     Attributes:
-        memory_use: Effect on memory.
         kind: Name.
         inputs: Values that the operation reads.
         outputs: Values that the operation creates: (value, bytes).

@@ -98,7 +98,6 @@ def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> f
     """Return indices of sums with a tensor that is alive when all outputs together are largest.
 
     Args:
-        graph: Graph of a step.
         sizes: Bytes of each of the program's extents.
         above_bytes: Size below which a step stays unchanged.
     """

@@ -43,7 +43,6 @@ REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 
 """Operations whose output reuses an input of the same size that has no other reader."""
 
 SUMS: Final = _kinds("Add AddV2 AddN")
-"""Sums of terms."""
 
 FILLED: Final = _kinds("ZerosLike OnesLike Fill")
 """Operations that are constant as soon as the shape is known."""

@@ -9,7 +9,6 @@ from kmonitor.ui.text.language import tr
 
 
 def alert_level(alert: Alert) -> Level:
-    """Severity of an alert."""
     line = None if alert.event is None else event_line(alert.event, name="")
     if line is not None:
         return line.level

@@ -129,8 +129,6 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class ChartChoice:
-    """One chart that can be added or removed: its key and title."""
-
     key: str
     title: str
     is_shown: bool
@@ -146,8 +144,6 @@ class ChoiceGroup:
 
 @dataclass(frozen=True, slots=True)
 class SmoothingChoice:
-    """One weight of smoothing and its title."""
-
     weight: float
     title: str
     is_chosen: bool
@@ -158,7 +154,6 @@ def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[Choic
 
     Args:
         have: Columns of the drawn runs.
-        arrangement: The charts that are shown.
     """
     kinds = available_chart_kinds(have)
     known = {kind.key for kind in kinds}

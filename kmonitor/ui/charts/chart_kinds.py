@@ -108,7 +108,6 @@ class ChartKind:
     Attributes:
         key: Name of the chart, also in saved arrangements: a metric, or its first column.
         group: Group of the chart in the menu.
-        unit: Unit of the values.
         columns: Columns drawn: the first solid, a second (validation) dashed; for `PARTS_KEY` all
             are stacked, the first lowest.
         within: Column of the same values within epochs, where Keras reports it; empty: none.

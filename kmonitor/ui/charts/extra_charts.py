@@ -245,11 +245,7 @@ def _value_at(curve: CurveState, x: float) -> float | None:
 
 
 def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    """Best value so far with its epoch, and the last change; of validation if there is any.
-
-    Args:
-        store: Store of the columns.
-    """
+    """Best value so far with its epoch, and the last change; of validation if there is any."""
     if not kind.is_of_epochs:
         return _range_label(store, run, kind)
     if kind.key == LEARNING_RATE:
@@ -327,7 +323,6 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
 
 
 def source_text(kind: ChartKind, source: FieldSource | None) -> str:
-    """Source of the values, as text."""
     if source is not None and source.source:
         return translated_text(source.source)
     return tr("Keras logs, at the end of each epoch") if kind.log else ""

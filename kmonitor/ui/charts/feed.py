@@ -98,7 +98,6 @@ class _PendingRequest:
     """A request without a reply yet.
 
     Attributes:
-        run: Run whose columns are requested.
         columns: Names of the columns.
         meanwhile: Rows received since the request was sent; None for a run's first request.
         span_s: Requested stretch of run time, seconds; None: all of the run.
@@ -255,7 +254,6 @@ class ChartFeed:
         self._held.get(pending.run, set()).difference_update(pending.columns)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all data of these runs."""
         for run in runs:
             self.store.forget(run)
             self.flags.forget(run)
@@ -399,7 +397,6 @@ class FlagStore:
         Args:
             row: The hub's row id.
             t_s: Run time, seconds.
-            record: Record of the action.
         """
         if record.action in _FLAGGED:
             self._records.setdefault(run, {})[row] = (t_s, record)

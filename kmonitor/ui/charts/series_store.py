@@ -92,8 +92,6 @@ NO_BARS: Final = EpochBars(NO_POINTS, NO_POINTS, np.empty((0, 0)), _NO_INDEX, _N
 
 @dataclass(slots=True)
 class _RunSeries:
-    """Data held of one run."""
-
     columns: dict[str, GrowingSeries] = field(default_factory=dict[str, GrowingSeries])
     epochs: EpochAxis = field(default_factory=EpochAxis)
     models: EpochAxis = field(default_factory=EpochAxis)
@@ -201,7 +199,6 @@ class SeriesStore:
 
         Args:
             t_s: Run time of the row, seconds.
-            event: The row's event.
         """
         held = self._runs.get(run)
         if held is None:
@@ -225,7 +222,6 @@ class SeriesStore:
         _extend_to(held, t_s)
 
     def forget(self, run: str) -> None:
-        """Drop all data of a run."""
         self._runs.pop(run, None)
 
     def holds(self, run: str, column: str = "") -> bool:
@@ -351,7 +347,6 @@ class SeriesStore:
         return float(series.values[index])
 
     def last_value(self, run: str, column: str) -> float | None:
-        """Newest value of a column; None where there is none yet."""
         known = self.known_values(run, column)
         return float(known[-1]) if len(known) else None
 

@@ -443,7 +443,6 @@ class ForecastBuilder:
 
     Attributes:
         store: The run's columns.
-        run: The run.
         x_kind: Unit of the horizontal axis.
     """
 

@@ -11,7 +11,6 @@ class LegendEntry:
 
     Attributes:
         run: Run id.
-        name: Name of the run.
         hue: Index of the run's colour.
         tooltip: Name, host, and state of the request for the run's columns.
     """
@@ -27,9 +26,7 @@ class CompareCell:
     """Value of one run for one quantity.
 
     Attributes:
-        text: Text of the cell.
         tooltip: Further details; may be empty.
-        tone: Tone of the text.
     """
 
     text: str

@@ -71,7 +71,6 @@ class Comparison:
         return self._shown.hues.get(run, 0)
 
     def legend(self) -> tuple[LegendEntry, ...]:
-        """Legend of the curves."""
         names = self._names()
         return tuple(self._entry(run, names[run.run]) for run in self.runs())
 
@@ -111,7 +110,6 @@ class Comparison:
         )
 
     def crosshair(self, x: float) -> CrosshairCard:
-        """Text beside the crosshair."""
         names = self._names()
         lines = tuple(self._crosshair_row(run, names[run.run], x) for run in self.runs())
         return CrosshairCard(x_position_text(x, self.x_kind), lines)
@@ -169,7 +167,6 @@ def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict
     """Names by run id; equal names are distinguished by start time, or else by run id.
 
     Args:
-        runs: All compared runs.
         now_wall_s: Now, UTC epoch seconds; runs from another day show their date.
     """
     naming_functions: tuple[Callable[[RunSummary], str], ...] = (

@@ -265,7 +265,6 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
     """Return a record in full.
 
     Args:
-        record: Record of the action.
         moment: Time of the record as text, in the viewer's zone.
     """
     title = action_title(record)

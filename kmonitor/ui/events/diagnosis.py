@@ -128,7 +128,6 @@ class DiagnosisStore:
             del diagnoses[:-MAX_KEPT]
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all diagnoses of these runs."""
         for run in runs:
             self._runs.pop(run, None)
 

@@ -91,7 +91,6 @@ class EventLogRow:
     Attributes:
         row: The hub's row id.
         run: Run id.
-        run_name: Name of the run.
         time: Time of the event as text, in the viewer's zone.
         line: Icon, level and sentence.
         wall_s: Time of the event, UTC epoch seconds.
@@ -173,7 +172,6 @@ class EventLogState:
         return any(each.is_end for each in self._rows if (each.run, each.row) == (run, row))
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
         self._known = {key: event for key, event in self._known.items() if key[0] not in runs}
         self._incomplete.difference_update(runs)

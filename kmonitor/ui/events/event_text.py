@@ -31,7 +31,6 @@ class EventLine:
 
     Attributes:
         icon: Name of an icon in `resources/icons`, without ".svg".
-        level: Severity.
         text: One sentence.
         is_action: True if the line is about an action or a request for one.
     """

@@ -48,8 +48,6 @@ class ReclaimColumn:
     """A column's head.
 
     Attributes:
-        key: Key of the column.
-        title: Title in the head.
         tooltip: Explanation of the content.
         is_number: True if the cells are aligned to the right.
     """
@@ -121,7 +119,6 @@ class ReclaimStore:
 
         Args:
             row: The hub's row id.
-            record: Record of the action.
             wall_s: Time of the record, UTC epoch seconds.
         """
         if record.action not in RECLAIMS:
@@ -144,7 +141,6 @@ class ReclaimStore:
             ]
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop all records of these runs."""
         for run in runs:
             self._runs.pop(run, None)
 

@@ -53,9 +53,7 @@ class HistoryCell:
     """One cell.
 
     Attributes:
-        text: Text in the cell.
         tooltip: Full text; empty: the same as the text.
-        tone: Tone of the text.
         icon: Name of an icon before the text; empty: none.
     """
 

@@ -81,7 +81,6 @@ class HistoryRow:
 
     Attributes:
         run: Run id.
-        summary: Summary from the hub.
         host: Name of the run's host.
         is_reached: True if the run's hub is connected.
     """
@@ -109,8 +108,6 @@ class RunHistory:
     """Filters and sorts runs; main thread only.
 
     Attributes:
-        history_filter: Criteria for the runs to show.
-        sorted_by: Column to sort by.
         is_falling: True if the highest value comes first.
     """
 
@@ -128,7 +125,6 @@ class RunHistory:
         self._texts: dict[str, tuple[HistoryRow, str]] = {}
 
     def sort(self, column: HistoryColumn, *, is_falling: bool) -> None:
-        """Set the order."""
         self.sorted_by = column
         self.is_falling = is_falling
 

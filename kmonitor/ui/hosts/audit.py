@@ -65,7 +65,6 @@ class AuditHub:
 
 
 def audit_columns() -> tuple[str, ...]:
-    """Titles of the columns."""
     return (tr("When"), tr("Host"), tr("User"), tr("Action"), tr("Run"), tr("Result"))
 
 

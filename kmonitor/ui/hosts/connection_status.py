@@ -54,7 +54,6 @@ class ConnectionStatus:
     """Follows the connection to the hub; main thread only.
 
     Attributes:
-        state: State of the connection.
         hub: Reply of the hub about itself when it was connected.
     """
 
@@ -74,7 +73,6 @@ class ConnectionStatus:
 
     @property
     def lost_wall_s(self) -> float:
-        """Time at which the connection was lost, UTC."""
         return self._lost_wall_s
 
     @property

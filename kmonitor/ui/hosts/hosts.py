@@ -223,7 +223,6 @@ class HostLine:
 
     Attributes:
         key: Full address, which identifies the host.
-        name: Name of the host.
         address: Address as it is shown: without a hub's key.
         state: State of the host, and when it was last connected.
         tone: Tone of the state.
@@ -329,7 +328,6 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
 
 
 def confirm_remove(host: str) -> Confirmation:
-    """Return the question to ask before a host is removed."""
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(

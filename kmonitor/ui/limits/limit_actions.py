@@ -29,7 +29,6 @@ class LimitActionChoice:
     """One possible action of limits.
 
     Attributes:
-        action: Action of the limit.
         title: Text of the choice.
         is_chosen: True if this is the current action.
     """

@@ -43,7 +43,6 @@ class LimitLine:
         value: Threshold in the metric's unit.
         text: "limit 72 GiB, reload".
         is_pending: True if the limit was requested but not yet acknowledged by the process.
-        action: Action at the limit.
     """
 
     value: float
@@ -189,7 +188,6 @@ class LimitStore:
 
 
 def metric_reading(run: RunSummary, metric: LimitMetric) -> MetricReading:
-    """Return the last reading of a metric."""
     match metric:
         case "ram":
             return run.ram

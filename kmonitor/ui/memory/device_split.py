@@ -37,7 +37,6 @@ class DeviceSplitState:
 
     Attributes:
         title: Name of the memory that is split.
-        parts: Parts of the bar.
         reach: Length of the whole bar, bytes.
         rows: The parts as text.
         paragraphs: Notes on how to read the numbers, one paragraph each.
@@ -172,7 +171,6 @@ def device_split_state(
 
     Args:
         memory: Memory of the run's weights and optimizer.
-        backend: Keras backend of the run.
     """
     split = _Split(readings, memory, backend)
     has_device = split.total is not None or split.used is not None

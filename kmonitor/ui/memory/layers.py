@@ -157,7 +157,6 @@ class MapRow:
     """A row of the table.
 
     Attributes:
-        path: Path of the layer.
         cells: Texts in the order of `MAP_COLUMNS`.
         values: Bytes in the same order, to sort by; -1 for text cells.
         tooltip: Tooltip of all cells.

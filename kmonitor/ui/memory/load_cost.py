@@ -59,7 +59,6 @@ class LoadCostState:
         reach: Length of the bars, bytes.
         n_done: Number of ended processes. total: Number of all processes; 0: none were started.
         is_running: True while processes run.
-        progress: Progress as text.
         text: Note on the rows, or text in place of rows.
         tone: Tone of the text.
         recommended: Recommended ways for prediction only, and for training.

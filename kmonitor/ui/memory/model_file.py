@@ -20,8 +20,6 @@ _FORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """One line: a name and its value."""
-
     title: str
     value: str
 
@@ -52,7 +50,6 @@ def refused_file(what: str, remedy: str) -> ModelFileState:
 
 
 def model_file_state(found: ModelFile) -> ModelFileState:
-    """Return the state of a file that was read."""
     layers = tuple(
         (
             each.path,

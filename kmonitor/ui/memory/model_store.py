@@ -43,7 +43,6 @@ class ModelStore:
                 return
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the models of these runs."""
         for run in runs:
             for by_run in (self._facts_by_run, self._events, self._fits):
                 by_run.pop(run, None)

@@ -24,7 +24,6 @@ _USUAL_LENGTH = 128
 
 
 def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
-    """Return the subject of the map for a selected run."""
     layout = workspace.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)

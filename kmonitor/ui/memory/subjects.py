@@ -56,7 +56,6 @@ class MapSubject:
     Attributes:
         key: Id of the run, or path of the file.
         title: Name of the run or file.
-        kind: Kind of the subject.
         sizes: Model by input size, the smallest first; empty if the model is not described.
         own: Index of the model's own size, or of the size shown first.
         is_own_size_known: True if `own` is the model's own size; False if the model leaves its
@@ -68,7 +67,6 @@ class MapSubject:
         batch: Examples per step in the training.
         measured: Measurements of this training, to correct the estimate.
         why_unmeasured: Reason why measurements do not correct the estimate; may be empty.
-        measured_peak: Measured peak of the training.
         limit_bytes: Limit on memory of the framework's allocator; None: not known.
     """
 

@@ -61,8 +61,6 @@ class MapTotalsState:
         tone: Tone of the tier.
         measured: Measured peak with its source, or the reason why there is none.
         notes: Notes for the reader, one per line.
-        parts: Parts of the bar.
-        marks: Marks on the bar.
         span: Lower and upper end of the peak's interval, bytes.
         reach: Length of the whole bar, bytes.
         description: Bar and marks in one sentence, for a screen reader.

@@ -64,7 +64,6 @@ class WhatIf:
     limit_bytes: int = 0
 
     def plan(self, layout: ModelLayout) -> Plan:
-        """Return the plan for the estimator."""
         policy = self.precision or layout.precision
         return Plan(
             self.batch,
@@ -200,7 +199,6 @@ def backend_choices(layout: ModelLayout) -> dict[str, str]:
 
 
 def backend_title(backend: Backend) -> str:
-    """Title of a backend."""
     return tr(_BACKENDS[backend])
 
 

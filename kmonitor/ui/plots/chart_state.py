@@ -73,7 +73,6 @@ class LayerState:
     y: FloatArray
 
     def is_painted_like(self, other: "LayerState") -> bool:
-        """True if the other one would be painted the same."""
         is_same = (self.label, self.hue, self.share) == (other.label, other.hue, other.share)
         return is_same and np.array_equal(self.y, other.y)
 
@@ -104,7 +103,6 @@ class StackState:
         return at if at >= 0 and x <= self.x_to[at] else None
 
     def is_painted_like(self, other: "StackState") -> bool:
-        """True if the other one would be painted the same."""
         return (
             np.array_equal(self.x_from, other.x_from)
             and np.array_equal(self.x_to, other.x_to)

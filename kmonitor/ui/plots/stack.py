@@ -32,7 +32,6 @@ class LegendLabel:
     """Position of a layer's name in the legend.
 
     Attributes:
-        layer: The layer.
         text: Name and share: "waiting for input 61%".
         left: Left edge of the swatch, pixels.
         row: Row from the top, from 0.

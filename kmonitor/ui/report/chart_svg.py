@@ -85,7 +85,6 @@ def svg(
     """Return the `svg` element of a drawing.
 
     Args:
-        size: Size of the drawing.
         about: Description in one sentence, for screen readers.
         typefaces: Font families, the preferred one first.
     """
@@ -111,11 +110,7 @@ _MIDDLE_PART: Final = 0.36
 
 @dataclass(frozen=True, slots=True)
 class SvgPen:
-    """Writes lines, shapes and texts as SVG.
-
-    Attributes:
-        drawing_colours: Colours of the drawing.
-    """
+    """Writes lines, shapes and texts as SVG."""
 
     drawing_colours: DrawingColours
 
@@ -191,10 +186,7 @@ class ChartCanvas(SvgPen):
     """One drawing of a chart.
 
     Attributes:
-        chart_state: State of the chart.
         frame: Position of the plot.
-        x_axis: Horizontal axis.
-        y_axis: Vertical axis.
         legend: Legend of stacked bars.
     """
 

@@ -74,8 +74,6 @@ PLOT_HEIGHT_PX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ReportChart:
-    """One metric: the text of its card, and its chart."""
-
     card: ChartCardState
     chart_state: ChartState
 
@@ -122,7 +120,6 @@ class ReportContents:
     """A run as it was when the report was made.
 
     Attributes:
-        run: Summary of the run.
         header: Title, subtitle and chips.
         created_wall_s: Time of the report, UTC epoch seconds.
         end: End of the run if it ended badly: its last minute, and how to continue.
@@ -247,9 +244,6 @@ class ReportLoader:
 def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
     """Request the contents of a report from a hub.
 
-    Args:
-        client: Client of the run's hub.
-
     Raises:
         UserError: The hub does not answer.
     """
@@ -364,7 +358,6 @@ def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -
     """Request the data of a study and its folds.
 
     Args:
-        client: Client of the study's hub.
         loader: Loader of the study's own run.
 
     Raises:

@@ -46,7 +46,6 @@ def _attribute_value(value: str | float) -> str:
 
 
 def joined(parts: Iterable[Part]) -> Markup:
-    """Concatenate several parts."""
     return Markup("".join(part if isinstance(part, Markup) else escaped(part) for part in parts))
 
 

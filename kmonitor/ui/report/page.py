@@ -322,9 +322,6 @@ def _event_cells(rows: Sequence[EventLogRow]) -> list[list[Part]]:
 def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
     """Write the report of a run; an existing file is replaced.
 
-    Args:
-        client: Client of the run's hub.
-
     Raises:
         UserError: The hub does not answer, or the file cannot be written; an existing file is
             unchanged.

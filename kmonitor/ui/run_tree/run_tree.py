@@ -31,7 +31,6 @@ class RunRow:
 
     Attributes:
         run: Run id.
-        name: Name of the run.
         line: Second line: epoch and memory, or how it ended.
         state: Icon, word and tone.
         hue: Index of the run's colour on the charts; None: it is not drawn there.
@@ -59,7 +58,6 @@ class HostRow:
     """One host with its runs.
 
     Attributes:
-        host: Name of the host.
         note: Text on the right: "2 runs", or the reason why nothing new arrives.
         runs: Runs of the host, living ones first, newest start first.
         address: Address as for ssh; empty: the runs of this machine's hub.
@@ -262,7 +260,6 @@ def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
 
 
 def rank_name(run: RunSummary, lead: RunSummary) -> str:
-    """Name of a rank's row."""
     name = tr("rank {n}").format(n=run.rank)
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 

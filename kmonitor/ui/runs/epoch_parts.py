@@ -32,7 +32,6 @@ class PartRow:
     Attributes:
         name: Name in the protocol: "input".
         title: Name for the user.
-        seconds: Time of the part.
         part: Fraction of the epoch, 0..1.
         callbacks: Times of the slowest callbacks by class.
     """

@@ -28,8 +28,6 @@ class SentCommand:
     """A command that this window sent.
 
     Attributes:
-        message: Message as sent to the hub.
-        state: State of the command.
         why: Reason of a failure; empty otherwise.
         request_number: Number of the newest request.
     """
@@ -96,11 +94,9 @@ class CommandStore:
         return None
 
     def get(self, command: str) -> SentCommand | None:
-        """Return a command by its id; None if it is unknown."""
         return self._commands.get(command)
 
     def newest(self, run: str, name: CommandName) -> SentCommand | None:
-        """Return the last command of this name sent to a run; None if there was none."""
         commands = [
             c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
         ]

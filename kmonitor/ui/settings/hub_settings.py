@@ -109,7 +109,6 @@ class HubSettingsStore:
         return True
 
     def stored(self) -> StorageState:
-        """Return the state of the stored history."""
         hub = self.hub
         if hub is None:
             text = tr("This machine's hub is not running; the settings will apply once it starts.")
@@ -129,7 +128,6 @@ class HubSettingsStore:
         return StorageState(text, fixed)
 
     def keys(self, now_wall_s: float) -> HubKeysState:
-        """Return the keys that may connect."""
         reply = self._keys
         if reply is None:
             waits = "" if self._trouble else tr("Loading the settings of this machine's hub\u2026")
@@ -152,11 +150,6 @@ class HubSettingsStore:
 
 
 def confirm_revoke(name: str) -> Confirmation:
-    """Return the question to ask before a key is revoked.
-
-    Args:
-        name: Name of the key.
-    """
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(

@@ -50,10 +50,8 @@ class CrashReport:
     """A report from an earlier start.
 
     Attributes:
-        path: File of the report.
         wall_s: Time of writing, UTC.
         is_fatal: True if the failure ended the window's process.
-        text: Full text of the report.
     """
 
     path: Path

@@ -18,7 +18,6 @@ class FirstStartState:
     Attributes:
         title: Title about the next event: the first run, or the start of the hub.
         text: Instructions.
-        demo_button: Text on the demo button.
         can_start_demo: True if the demo button is enabled.
         note: Text below the buttons; may be empty.
     """

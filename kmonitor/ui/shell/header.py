@@ -37,7 +37,6 @@ class ChipState:
 
     Attributes:
         key: Key that distinguishes the chip from the others.
-        text: Text on the chip.
         tone: Meaning of the colour.
         icon: Name of an icon, or empty.
         tooltip: Details.

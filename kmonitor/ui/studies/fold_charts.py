@@ -31,7 +31,6 @@ class FoldMetricState:
 
     Attributes:
         choices: Names of the metrics that can be drawn; empty: none is known.
-        metric: Metric that is drawn.
         folds: One thin line per fold.
         mean: Mean of the folds so far.
         band: Position from the left, lower and upper end of one standard deviation around the
@@ -88,7 +87,6 @@ class FoldMetricStore:
             self._request_page(new[at : at + _MOST_RUNS], 0, 0)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the logs of these runs."""
         for run in runs:
             self._logs.pop(run, None)
 

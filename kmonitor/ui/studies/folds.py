@@ -65,7 +65,6 @@ class AttemptState:
     Attributes:
         fold: Index, from 0.
         attempt: Number from 1; 0: none has begun.
-        state: State of the attempt.
         icon, label, tone: The state as displayed.
         why: Details of the state; may be empty.
         run: Id of the fold's run; empty: it has none.
@@ -105,7 +104,6 @@ class AttemptState:
 
     @property
     def is_running(self) -> bool:
-        """True while the attempt runs."""
         return self.state == "running"
 
 

@@ -61,7 +61,6 @@ class AttemptRow:
         cells: Texts in the order of `ATTEMPT_COLUMNS`.
         icon, tone: Icon and tone of the attempt's state.
         bar: Bar of the attempt's time; None: the attempt has not begun.
-        tooltip: Tooltip of the row.
     """
 
     fold: int
@@ -236,7 +235,6 @@ class StudyState:
         forecast: Estimated time of the end; empty once the study has ended.
         facts: Function, limits, and number of folds at once.
         cells: One cell per fold.
-        rows: Rows of the attempts.
         empty: Reason why there are no folds; empty if there are any.
     """
 

@@ -92,7 +92,6 @@ class StudyRecord:
         return None if any(each in self._tries.get(fold, {}) for each in near) else started
 
     def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:
-        """Return the newest progress of a running attempt; None: there is none."""
         row, seen = self._newest_progress.get(fold, (0, None))
         started_row = self._started.get(fold, (0, None))[0]
         if seen is None or row < started_row or seen.fold_progress.attempt != attempt:
@@ -111,7 +110,6 @@ class StudyStore:
         self._records: dict[str, StudyRecord] = {}
 
     def get(self, run: str) -> StudyRecord:
-        """Return the events of a study."""
         return self._records.get(run) or StudyRecord()
 
     def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
@@ -121,7 +119,6 @@ class StudyStore:
         return self._records.setdefault(row.run, StudyRecord()).apply_event(row, event)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the records of these runs."""
         for run in runs:
             self._records.pop(run, None)
 

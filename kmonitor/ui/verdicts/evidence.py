@@ -43,7 +43,6 @@ class EvidenceState:
         lines: Evidence, and the forecast of a limit.
         advice: Advice that only changes to the script can follow.
         actions: Command and title of possible remedies that the user can request now.
-        tone: Tone of the verdict.
         guide: Heading in the guide's page of folds about the memory of a loop of models; empty if
             the verdict is not about such a loop.
     """

@@ -30,7 +30,6 @@ class VerdictLabel:
 
     Attributes:
         text: "leak suspected"; empty: there is no verdict.
-        tone: Tone of the verdict.
         forecast: Short forecast of a limit; empty if it is not known.
         forecast_brief: Shorter forecast for narrow cards; may be empty.
         forecast_tooltip: Forecast with the limit and the time of day.

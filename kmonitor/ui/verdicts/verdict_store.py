@@ -19,11 +19,9 @@ class VerdictStore:
         self._is_stale = False
 
     def get(self, run: str, metric: LimitMetric) -> Verdict | None:
-        """Return the newest verdict on a metric; None: there is none."""
         return self._runs.get(run, {}).get(metric)
 
     def of_run(self, run: str) -> list[Verdict]:
-        """Return all verdicts on a run."""
         return list(self._runs.get(run, {}).values())
 
     def want(self, run: str) -> None:
@@ -57,7 +55,6 @@ class VerdictStore:
         self._open.pop(request_number, None)
 
     def forget(self, runs: Collection[str]) -> None:
-        """Drop the verdicts on these runs."""
         for run in runs:
             self._runs.pop(run, None)
         self._open = {

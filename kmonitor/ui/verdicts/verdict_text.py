@@ -123,7 +123,6 @@ def alarm_text(metric: "VerdictMetric", state: "VerdictState") -> str:
 
 
 def verdict_tone(verdict: Verdict) -> Tone:
-    """Tone of a verdict."""
     if is_taken_by_others(verdict):
         return "warn"
     tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}

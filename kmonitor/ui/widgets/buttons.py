@@ -185,7 +185,6 @@ class SegmentedControl(QFrame):
         self._buttons[key].setToolTip(tooltip)
 
     def button(self, key: str) -> QPushButton:
-        """Return the button of a choice."""
         return self._buttons[key]
 
     @property

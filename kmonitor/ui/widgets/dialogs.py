@@ -17,8 +17,6 @@ class NameDialogText:
     """Texts of a `NameDialog`.
 
     Attributes:
-        title: Title of the dialog.
-        label: Label of the field.
         name: Accessible name of the field.
     """
 

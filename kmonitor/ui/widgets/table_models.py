@@ -54,7 +54,6 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
         return self.cells_of(row)[0]
 
     def rows(self) -> Sequence[RowT]:
-        """Displayed rows."""
         return self._rows
 
     @override
@@ -103,7 +102,6 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
                 return row if role == ROW_ROLE else None
 
     def _emit_rows_changed(self, first: int, last: int) -> None:
-        """Repaint the cells of these rows."""
         end = self.index(last, self.columnCount() - 1)
         self.dataChanged.emit(self.index(first, 0), end, [])
 
@@ -248,9 +246,7 @@ class ColumnHead(Protocol):
         ...
 
     @property
-    def tooltip(self) -> str:
-        """Explanation of the column."""
-        ...
+    def tooltip(self) -> str: ...
 
     @property
     def is_number(self) -> bool:
@@ -277,7 +273,6 @@ def column_header_data(
 
 
 def column_alignment(head: ColumnHead) -> Qt.AlignmentFlag:
-    """Return the alignment of the cells below a head."""
     return cell_alignment(is_number=head.is_number)
 
 

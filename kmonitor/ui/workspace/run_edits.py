@@ -86,7 +86,6 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     """Reason why a hub's runs cannot be changed from here; empty if they can.
 
     Args:
-        link: Connection to the hub.
         host: Name of the hub's host.
     """
     if not link.is_live or link.hub is None:

@@ -79,9 +79,7 @@ class SeriesSink(Protocol):
         """Draw these runs, the selected one first."""
         ...
 
-    def forget(self, runs: Collection[str]) -> None:
-        """Drop the data of these runs."""
-        ...
+    def forget(self, runs: Collection[str]) -> None: ...
 
 
 class Workspace:
@@ -207,7 +205,6 @@ class Workspace:
             self.link.dismiss()
 
     def status(self, *, version: str) -> StatusBarState:
-        """Return the state of the status bar."""
         state = self.link.status(version=version)
         n_live, n = self.hosts.reached_and_total()
         if not n:
@@ -308,7 +305,6 @@ class Workspace:
         """Send a command to the selected run's process.
 
         Args:
-            name: Name of the command.
             args: Arguments of the command; None: the default ones.
         """
         run = self.run_store.current()

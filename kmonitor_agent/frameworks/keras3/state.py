@@ -220,7 +220,7 @@ def with_wrapped_optimizers(optimizers: Iterable[Any]) -> list[Any]:
 
 
 def wrapped_optimizers(optimizer: Any) -> Iterator[Any]:
-    """Optimizers that this one wraps."""
+    """Optimizers among the attributes of this one, and those inside of them."""
     kind = sys.modules["keras"].optimizers.Optimizer
     for value in list(instance_dict(optimizer).values()):
         for item in each_of(value):

@@ -72,8 +72,6 @@ def recreate(
     Variables that are TensorFlow's own stay: their creator refers to them.
 
     Args:
-        model: The model of the variables.
-        state: The variables to recreate.
         values: Opens the saved values, one for each variable in order.
         write: Puts a value into the memory that a variable has.
 

@@ -70,7 +70,6 @@ TracedSignatures = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
 
 
 def step_arguments(step: Any) -> TracedSignatures:
-    """Arguments that a step was traced for."""
     return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
 
 

@@ -78,8 +78,6 @@ class RegistryContents:
 
 @dataclass(slots=True)
 class _Entry:
-    """Graphs that one entry keeps."""
-
     graphs: tuple["weakref.ref[Any]", ...]
     is_step: bool
 
@@ -322,7 +320,6 @@ class GraphOwners:
         )
 
     def forget(self) -> None:
-        """Forget the known owners."""
         self._found.clear()
 
     def without(self, graphs: Iterable[Any], registered: Mapping[TraceKey, int]) -> list[Any]:

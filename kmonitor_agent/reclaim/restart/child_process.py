@@ -57,11 +57,7 @@ class ScriptExit:
 
 
 class ScriptProcess:
-    """One process of the script; `wait` once.
-
-    Attributes:
-        pid: Process id.
-    """
+    """One process of the script; `wait` once."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         """Start the process.

@@ -109,12 +109,10 @@ class FitState:
         variables: Saved variables, in order.
         state_bytes: Size of the variables, bytes.
         callbacks: States of the callbacks, in the order of the fit.
-        random: States of the random generators.
         generators: States of the data's own random generators, in order.
         iterator: Start of the iterator with which the next epoch continues; None if it drew
             nothing.
         limits: Limits that were set by command, encoded; empty if there are none.
-        origin: Origin of the restart.
         left_out: State that could not be kept, as texts.
     """
 

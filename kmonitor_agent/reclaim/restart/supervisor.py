@@ -36,11 +36,7 @@ NOT_FOUND: Final = 127
 
 
 class CannotSupervise(Exception):
-    """The folder shared by script and supervisor cannot be created.
-
-    Attributes:
-        why: The reason.
-    """
+    """The folder shared by script and supervisor cannot be created."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -51,7 +47,6 @@ class ScriptCannotStart(Exception):
     """The script cannot be started.
 
     Attributes:
-        why: The reason.
         status: Exit status, as shells use it.
     """
 

@@ -29,8 +29,6 @@ class AttemptJobFactory:
         """Read the data common to all tasks.
 
         Args:
-            options: Options of the study.
-            folder: Folder of the study.
             memory: As for `run_folds`.
             gpus: Number of GPUs that Ray gives each task.
         """

@@ -174,7 +174,6 @@ _STOP_ORDER_DECODER: Final = msgspec.json.Decoder(StopOrder)
 
 
 def encode_task_message(message: TaskMessage) -> bytes:
-    """Encode a message of a task."""
     return msgspec.msgpack.encode(message)
 
 

@@ -31,7 +31,6 @@ class RequiredResources:
 
     Attributes:
         descriptors: File descriptors.
-        threads: Threads.
         n_bytes: Address space.
     """
 

@@ -38,7 +38,6 @@ class KeyPair:
     """A Curve25519 key pair, as ZeroMQ takes it (Z85).
 
     Attributes:
-        public: Public key.
         secret: Secret key; never shown, not even by `repr`.
     """
 
@@ -52,7 +51,6 @@ class KeyPair:
 
 
 def keys_folder(folders: Folders) -> Path:
-    """Folder of the keys."""
     return folders.state / "keys"
 
 

@@ -79,7 +79,6 @@ class UnsafePath(OSError):
     `strerror` is the reason without the remedy, which may name a path: it may leave the process.
 
     Attributes:
-        path: The entry.
         why: The fault as the end of a sentence; after a semicolon the remedy.
     """
 

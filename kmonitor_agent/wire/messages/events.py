@@ -87,7 +87,6 @@ AnyEvent = (
     | FoldEnded
     | Verdict
 )
-"""Every event."""
 
 __all__ = [
     "EPOCH_PARTS",

@@ -89,10 +89,8 @@ MAX_LAYOUT_ITEMS: Final = 100_000
 _ID: Final = r"^[0-9A-Za-z_-]{1,64}\Z"
 
 Id = Annotated[str, msgspec.Meta(pattern=_ID)]
-"""Any id on the wire."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
-"""Any text on the wire."""
 
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 """A name that a person gave: any Unicode, at most 200 characters."""

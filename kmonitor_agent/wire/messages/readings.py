@@ -445,7 +445,7 @@ SAMPLE_COLUMNS: Final = tuple(
     for field in Sample.__struct_fields__
     if field not in {"t_s", "fit", "epoch", "logs", "more_devices"}
 )
-"""Fields of `Sample` that are columns."""
+"""Columns that samples fill in any run; for the others see `is_extra_column`."""
 
 DEVICE_FIELDS: Final = tuple(DeviceSample.__struct_fields__[1:])
 """Fields of each device beside the first."""

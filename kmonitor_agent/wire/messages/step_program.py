@@ -15,7 +15,7 @@ class SizeFormula(msgspec.Struct, frozen=True, array_like=True):
     terms: tuple[tuple[float, float], ...] = ()
 
     def at(self, batch: int) -> int:
-        """The size for a batch."""
+        """The size for a batch, in the unit of `factor`; negative axes count as 0."""
         size = float(self.factor)
         for offset, slope in self.terms:
             size *= max(0.0, offset + slope * batch)

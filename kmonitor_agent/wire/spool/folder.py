@@ -89,7 +89,6 @@ class RunSpool:
     One thread. The agent that writes appends through `kmonitor_agent.wire.spool.writer`.
 
     Attributes:
-        folder: The run's folder.
         active: The segment that is being written, never deleted; None for a reader.
     """
 
@@ -360,7 +359,6 @@ def lost_events(
     """Events in place of those from number `first` on that are missing before `event`.
 
     Args:
-        first: First missing number.
         event: The next existing event.
         before: The last existing event, whose time they get if its session wrote `event` too.
     """

@@ -140,7 +140,6 @@ class Segment:
 
 
 def encode_record(seq: int, body: bytes) -> bytes:
-    """One record as bytes of a segment."""
     crc = zlib.crc32(body, zlib.crc32(_COVERED.pack(len(body), seq)))
     return RECORD_HEADER.pack(len(body), crc, seq) + body
 

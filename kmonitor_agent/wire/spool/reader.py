@@ -52,8 +52,6 @@ _MOST_ENTRIES: Final = 100_000
 
 @dataclass(slots=True)
 class _ReadPosition:
-    """Read position in one segment."""
-
     inode: int = 0
     offset: int = 0
     facts: SessionFacts | None = None

@@ -53,7 +53,6 @@ class SpoolWriter:
     """Owns the active segment of a run's spool.
 
     Attributes:
-        root: The spool root.
         n_bytes: Bytes written by this session, minus those freed.
         was_removed: True once the files of this process were removed.
     """

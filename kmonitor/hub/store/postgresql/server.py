@@ -293,7 +293,6 @@ class WritingConnection(ServerConnection):
     """
 
     def __init__(self, address: Address, first: BoundedConnection) -> None:
-        """Args: `first`: the connection to begin with."""
         self.generation = 1
         self._address = address
         self._connection: BoundedConnection | None = first
@@ -304,7 +303,6 @@ class WritingConnection(ServerConnection):
 
     @property
     def is_disconnected(self) -> bool:
-        """True if there is no connection now."""
         return self._connection is None and not self._coming
 
     @property

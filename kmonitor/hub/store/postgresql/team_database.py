@@ -67,7 +67,6 @@ class TeamDatabase(Database):
     """Owned by the hub's main thread; its connection reconnects on a thread of its own.
 
     Attributes:
-        address: Its address.
         number: This hub's number.
         server: The connection that writes.
     """

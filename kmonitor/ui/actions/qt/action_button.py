@@ -93,7 +93,6 @@ class ActionButton(QPushButton):
 
     @property
     def has_variants(self) -> bool:
-        """True if the action has more than one variant."""
         return bool(self._variant_group.actions())
 
     def lead_to_menu(self) -> QWidget:

@@ -68,7 +68,6 @@ class ArrangementController(QObject):
             self._window.charts.scroll_to(key)
 
     def remove(self, key: str) -> None:
-        """Remove a chart."""
         if self.arrangement.remove(key):
             self._show_change()
 

@@ -23,9 +23,6 @@ class CompareController(QObject):
 
     Signals:
         closed: The user returns to the history.
-
-    Attributes:
-        panel: The comparison page.
     """
 
     closed = Signal()

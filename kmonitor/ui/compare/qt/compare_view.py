@@ -91,7 +91,6 @@ class ComparePanel(QFrame):
 
     @property
     def shows_differences_only(self) -> bool:
-        """True if the table shows only differences."""
         return self._only.isChecked()
 
     def attach_chart(self, chart: QWidget) -> None:
@@ -99,7 +98,6 @@ class ComparePanel(QFrame):
         self._chart_box.addWidget(chart)
 
     def show_choices(self, axis: str, metric: str) -> None:
-        """Set the switches of axis and metric."""
         self._axis.choose(axis)
         self._metrics.choose(metric)
 

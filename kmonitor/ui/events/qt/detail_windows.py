@@ -121,8 +121,6 @@ class DetailWindow(QDialog):
 
 
 class EvidenceWindow(DetailWindow):
-    """Shows an `EvidenceState`."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self._evidence_state: EvidenceState | None = None
         super().__init__(theme, parent)

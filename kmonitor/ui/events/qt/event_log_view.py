@@ -66,14 +66,12 @@ class EventLogPanel(QWidget):
         self._list.setAccessibleName(self.tr("Events"))
 
     def show_rows(self, rows: Sequence[EventLogRow], empty_text: str) -> None:
-        """Show these rows, or the text when there are none."""
         self._model.show_rows(rows)
         self._empty.setText(empty_text)
         self._empty.setVisible(not rows)
         self._list.setVisible(bool(rows))
 
     def show_filter(self, key: str) -> None:
-        """Set the filter switch."""
         self.filter_switch.choose(key)
 
     def _filter_titles(self) -> dict[str, str]:

@@ -89,7 +89,6 @@ class ReclaimTablePanel(QWidget):
         )
 
     def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:
-        """Show these rows, or the text when there are none."""
         if self._model.show_rows(rows):
             self._fit_columns(rows)
         self._empty.setText(empty_text)
@@ -197,8 +196,6 @@ def _row_index(index: QModelIndex) -> int:
 
 
 class ReclaimModel(NumberedRowModel[ReclaimRow]):
-    """Rows of the reclaim table."""
-
     def __init__(self, parent: QObject | None = None) -> None:
         self._columns: tuple[ReclaimColumn, ...] = reclaim_columns()
         super().__init__(len(self._columns), parent)

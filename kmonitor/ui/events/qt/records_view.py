@@ -36,7 +36,6 @@ class RecordsPanel(QFrame):
         tab_shown: Another page is shown, by the user or the program.
 
     Attributes:
-        log: The event log.
         table: The table of reclaims.
         tab: Key of the shown page.
     """

@@ -255,7 +255,6 @@ def format_document(document: QTextDocument, palette: Palette) -> None:
 
     Args:
         document: Page as created from Markdown; may be formatted again.
-        palette: The colours in force.
     """
     cursor = QTextCursor(document)
     cursor.beginEditBlock()

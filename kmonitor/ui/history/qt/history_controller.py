@@ -46,7 +46,6 @@ class HistoryController(QObject):
         run_requested: Id of a run to show on the charts.
 
     Attributes:
-        panel: Page of the history.
         comparison: Page that compares runs.
     """
 

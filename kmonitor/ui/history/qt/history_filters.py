@@ -77,7 +77,6 @@ class HistoryFilters(QWidget):
         )
 
     def show_order(self, column: HistoryColumn) -> None:
-        """Show which column the table is sorted by."""
         self._sort.choose(column)
 
     def show_hosts(self, hosts: Sequence[str]) -> None:

@@ -59,12 +59,10 @@ class RunHistoryModel(QAbstractTableModel):
         return self._rows
 
     def row_at(self, index: Index) -> HistoryRow | None:
-        """Return the run at an index; None if there is none."""
         is_valid = index.isValid() and index.row() < len(self._rows)
         return self._rows[index.row()] if is_valid else None
 
     def index_of_run(self, run: str) -> int | None:
-        """Index of a run's row; None: there is none."""
         return self._row_by_run.get(run)
 
     @override

@@ -155,7 +155,6 @@ class RunHistoryPanel(QFrame):
         self._table_view.viewport().update()
 
     def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
-        """Show which column the table is sorted by."""
         at = next(at for at, head in enumerate(self._heads) if head.key == column)
         sort_order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
         self._table_view.horizontalHeader().setSortIndicator(at, sort_order)

@@ -58,7 +58,6 @@ class AuditController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Open the list."""
         if self._list is None:
             self._list = AuditWindow(self._theme, self._window)
             self._list.host_chosen.connect(self._on_list_host_chosen)
@@ -206,8 +205,6 @@ class AuditWindow(QDialog):
 
 
 class AuditModel(NumberedRowModel[AuditLine]):
-    """Lines of the audit."""
-
     def __init__(self, parent: QObject | None = None) -> None:
         self._columns = audit_columns()
         super().__init__(len(self._columns), parent)

@@ -54,7 +54,6 @@ class Banner(QFrame):
 
     @property
     def is_up(self) -> bool:
-        """True if the banner is shown."""
         return self._banner_state is not None
 
     def show_state(self, state: BannerState | None) -> None:
@@ -103,8 +102,6 @@ _NOTE_MS = 15_000
 
 
 class StatusBar(QFrame):
-    """Shows a `StatusBarState`."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
@@ -143,11 +140,7 @@ class StatusBar(QFrame):
         self._on_theme_palette_changed()
 
     def show_note(self, text: str, *, tone: Tone = "warn") -> None:
-        """Show a failure or a result for a while.
-
-        Args:
-            tone: Tone of the text.
-        """
+        """Show a failure or a result for a while."""
         self._note.setText(text)
         self._note.setToolTip(text)
         set_tone(self._note, tone)

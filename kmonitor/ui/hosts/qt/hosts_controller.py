@@ -33,7 +33,6 @@ class HostsController(QObject):
 
     Attributes:
         takers: Receivers of replies, as of a bridge, for every hub.
-        local_bridge: Bridge to this machine's hub.
     """
 
     changed_elsewhere = Signal()

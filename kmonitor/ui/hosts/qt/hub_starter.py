@@ -35,7 +35,6 @@ class HubStarter(QObject):
         self._thread = threading.Thread(target=self._main, name="kmonitor-starter", daemon=True)
 
     def start(self) -> None:
-        """Start the checks."""
         self._due.set()
         self._thread.start()
 

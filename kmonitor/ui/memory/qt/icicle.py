@@ -63,7 +63,6 @@ class Icicle(QWidget):
             self.update()
 
     def tile_at(self, x: float, y: float) -> MapTile | None:
-        """Return the tile at a point; None: there is none."""
         found = [tile for tile in self._tiles if self._box(tile).contains(x, y)]
         return found[-1] if found else None
 

@@ -32,7 +32,6 @@ class MemoryMapController(QObject):
         left: The map of a model file was closed.
 
     Attributes:
-        panel: Page of the memory map.
         map_estimator: Computes the answers for the page.
         needs: File that would complete the displayed one.
     """

@@ -138,7 +138,6 @@ class MemoryMapPanel(QFrame):
         sort_requested: With the key of a column.
 
     Attributes:
-        totals, icicle, if_sidebar, split: Parts of the page.
         view: The view that is shown.
     """
 
@@ -224,7 +223,6 @@ class MemoryMapPanel(QFrame):
         self._show_view()
 
     def show_layers(self, rows: Sequence[MapRow], legend: Sequence[tuple[str, int]]) -> None:
-        """Show the table and the legend of its colours."""
         self._legend.show_entries(legend)
         chosen = self._chosen_path()
         self._model.show_rows(rows)
@@ -407,8 +405,6 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
 
 
 class MapTotals(QFrame):
-    """Shows a `MapTotalsState`."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
@@ -476,7 +472,6 @@ class MapModel(CellTableModel[MapRow]):
             self._emit_rows_changed(0, len(rows) - 1)
 
     def index_of_layer(self, path: str) -> int | None:
-        """Return the row of a layer; None: there is none."""
         return next((at for at, row in enumerate(self._rows) if row.path == path), None)
 
     @override

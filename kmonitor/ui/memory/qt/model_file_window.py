@@ -65,7 +65,6 @@ class LoadCostPanel(QWidget):
         self._name_button()
 
     def show_state(self, state: LoadCostState) -> None:
-        """Show the progress and the results."""
         before, self._cost_state = self._cost_state, state
         self._name_button()
         self._repeats.setVisible(not state.is_running)

@@ -38,7 +38,6 @@ class EndPoint:
     """The last visible point of a curve.
 
     Attributes:
-        curve: The curve.
         x, y: Position, pixels.
         is_newest: True if this is the run's newest point; only that gets a dot.
     """

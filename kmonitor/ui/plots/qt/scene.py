@@ -94,10 +94,7 @@ class Scene:
     """Input of the painters of one chart.
 
     Attributes:
-        chart_state: Content of the chart.
         frame: Position and scale of the plot.
-        x_axis: Horizontal axis.
-        y_axis: Vertical axis.
         colours: Colours and fonts.
         legend: Legend of stacked bars.
     """

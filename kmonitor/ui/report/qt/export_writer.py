@@ -40,7 +40,6 @@ class ChartStyle:
 
     Attributes:
         run_name: Name of the selected run.
-        palette: Colours of the picture.
         family: Typeface of the window, for a PNG; the reader of an SVG may not have it.
     """
 
@@ -118,7 +117,6 @@ class ExportWriter:
         """Draw a chart as displayed; main thread, because text may be drawn only there.
 
         Args:
-            style: Style of the picture.
             kind: "svg" for SVG text; else pixels.
 
         Raises:

@@ -211,8 +211,6 @@ _INDENT = 16
 
 
 class RunRowDelegate(QStyledItemDelegate):
-    """Paints `HostRow` and `RunRow`."""
-
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme

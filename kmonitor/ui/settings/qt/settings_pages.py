@@ -202,7 +202,6 @@ class GeneralPage(QWidget):
         )
 
     def show_choices(self, *, theme: str, language: str, units: str, pace: Pace) -> None:
-        """Show the current choices."""
         self._theme.choose(theme)
         self._language.choose(language)
         self._units.choose(units)
@@ -508,7 +507,6 @@ class KeysPage(QWidget):
         self._why.setVisible(bool(why_not))
 
     def show_state(self, state: HubKeysState) -> None:
-        """Show the keys that may connect."""
         if state == self._keys_state:
             return
         self._keys_state = state

@@ -35,9 +35,6 @@ class SettingsWindow(QDialog):
     Signals (main thread):
         page_shown: Another page was selected.
         guide_requested: The guide's page about settings should open.
-
-    Attributes:
-        general, history, hosts, keys: The pages.
     """
 
     page_shown = Signal()

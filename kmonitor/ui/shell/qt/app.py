@@ -57,7 +57,6 @@ class KmonitorApp(QObject):
         _failed: A part failed; from any thread, queued to the main thread.
 
     Attributes:
-        window: The window.
         workspace: State of the window.
         charts_controller: Controller of the charts, None until they are loaded.
         status: Exit status so far.

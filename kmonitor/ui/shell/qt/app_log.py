@@ -37,7 +37,6 @@ class AppLog:
         """Start logging.
 
         Args:
-            folder: Folder of the logs.
             on_failure: Called on the failed thread with one line for the user.
         """
         self._on_failure = on_failure

@@ -25,7 +25,6 @@ def run_window(folders: Folders, options: WindowOptions) -> int:
 
     Args:
         folders: Folders of the hub to follow, which is started if none answers.
-        options: Options of the window.
 
     Returns:
         0; 130 after SIGINT.

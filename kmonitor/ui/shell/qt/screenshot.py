@@ -38,12 +38,10 @@ class ScreenshotTimer(QObject):
         return self._settled_s is not None
 
     def start(self) -> None:
-        """Start waiting."""
         self._started_s = time.monotonic()
         self._timer.start()
 
     def stop(self) -> None:
-        """Stop waiting."""
         self._timer.stop()
 
     @Slot()

@@ -60,10 +60,8 @@ class MainWindow(QMainWindow):
         key_left_over: A key without modifiers that no control took, while the charts are shown.
 
     Attributes:
-        header, run_tree, actions_panel, banner, first_start, records, status: The panels.
         crash_notice: The bar that offers a crash report.
         event_log: The log's page in `records`.
-        charts: All chart cards.
         cards: Cards of the four metrics, also while they are hidden.
         panel_sizes: Sizes of the panels around the charts.
     """

@@ -405,7 +405,6 @@ class LayoutController(QObject):
 
         Args:
             tables: Tables whose columns are saved, by name.
-            settings: Saved settings.
         """
         super().__init__(window)
         self._sizes = window.panel_sizes

@@ -93,8 +93,6 @@ class _Chart(QWidget):
 
 
 class FoldMetricChart(_Chart):
-    """Paints a `FoldMetricState`."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._metric_state = FoldMetricState()

@@ -73,7 +73,6 @@ class FoldGrid(QWidget):
         return QRectF(1 + column * (width + _GAP_PX), 1 + line * (height + _GAP_PX), width, height)
 
     def cell_at(self, x: float, y: float) -> FoldCell | None:
-        """Return the cell at a point; None: there is none."""
         found = (cell for at, cell in enumerate(self._cells) if self.box(at).contains(x, y))
         return next(found, None)
 

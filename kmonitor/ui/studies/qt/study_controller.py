@@ -28,9 +28,6 @@ class StudyController(QObject):
     Signals:
         run_requested: Id of a fold's run to show.
         guide_requested: Page and heading of the guide's section about studies.
-
-    Attributes:
-        panel: Page of the study.
     """
 
     run_requested = Signal(str)

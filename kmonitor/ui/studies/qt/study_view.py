@@ -50,9 +50,6 @@ class StudyPanel(QScrollArea):
         fold_opened: With the index of the fold whose run the user wants to see.
         metric_chosen: With the name of a metric.
         guide_requested: The guide's section about studies should open.
-
-    Attributes:
-        fold_grid, metric_chart, memory_chart, table_view: Parts of the page.
     """
 
     fold_opened = Signal(int)
