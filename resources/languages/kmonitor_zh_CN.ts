@@ -8335,8 +8335,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch size {batch} should need; a larger batch shows more</source>
-        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
+        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} of the {whole} that a step at batch size {batch} should need; a larger batch shows more</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole}，它只看到了 {took}；批次更大时能看到更多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8510,7 +8510,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the limit was exceeded again within its cool-down</source>
+        <source>the limit was exceeded again within its cooldown</source>
         <translation>距上次执行不到冷却时间，而限制又被越过</translation>
     </message>
     <message>
@@ -9211,11 +9211,6 @@
         <translation>{n}（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of resident memory is neither weights nor optimizer state; it may be data on the device or another model, for example</source>
-        <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器状态：可能是设备上的数据，或另一个模型</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>{n} attempts</source>
         <translation>{n} 次尝试</translation>
@@ -9570,6 +9565,11 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in {n} arrays</source>
         <translation>{size}，{n} 个数组</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{size} of resident memory is neither weights nor optimizer state; it may be data on the device or another model, for example</source>
+        <translation>常驻部分中有 {size} 既不是权重也不是优化器状态：可能是设备上的数据，或另一个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>

@@ -223,9 +223,13 @@ class StandardCharts:
             counted = dry_run(
                 t_s,
                 y,
-                threshold=line.value,
-                hold_s=limit.hold_s,
-                cool_down_s=limit.cooldown_s,
+                LimitSpec(
+                    metric=metric,
+                    value=line.value,
+                    action=line.action,
+                    hold_s=limit.hold_s,
+                    cooldown_s=limit.cooldown_s,
+                ),
             )
             found.append(
                 f"{metric_name(metric)}: "
