@@ -7,6 +7,8 @@
 #   ALLOW_NO_WINDOW=1     let `make test` pass although the window's tests could not run
 #   ALLOW_NO_SSH=1        the same for the tests with an ssh server
 #   ALLOW_NO_POSTGRESQL=1 the same for the tests with a PostgreSQL server
+#   ALLOW_NO_LIBRARIES=1  the same for scikit-learn, KerasTuner, Optuna, Ray, prometheus-client, OpenTelemetry
+#   ALLOW_NO_FRAMEWORK=1, ALLOW_NO_PARQUET=1, ALLOW_NO_PROMETHEUS=1 likewise
 #   UPGRADE=1             `make lock` takes the newest versions instead of keeping what stands
 
 SHELL := /bin/sh

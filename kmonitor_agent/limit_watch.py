@@ -17,7 +17,7 @@ RELEASE_PART: Final = 0.95
 
 GROWTH_PART: Final = 0.05
 """A limit that stays crossed is answered again only after the metric grew by this part of the
-threshold above where the last answer left it, and after the cool-down.
+threshold above where the last answer left it, and after the cooldown.
 
 Source: measured: TensorFlow keeps freed pages, so a resident set stays high after a reload
 and an RSS limit would fire again at once."""
@@ -131,7 +131,7 @@ class LimitWatch:
 
         A process that is above the limit from its first reading on would be restarted forever. In
         that case the restart did not help; another one is due when the metric has grown above its
-        value at the end of the cool-down.
+        value at the end of the cooldown.
 
         Args:
             t_s: Time at which the process began, seconds.
@@ -150,7 +150,7 @@ class LimitWatch:
         self._vain_before = None
 
     def wait_for_level(self) -> None:
-        """Request the next level of `auto` when its cool-down has passed."""
+        """Request the next level of `auto` when its cooldown has passed."""
         self._waits_for_answer = False
         self._owed = True
 
@@ -242,7 +242,7 @@ class LimitWatches:
     def replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
         """Replace the limits on the named metrics.
 
-        A limit that is equal to one in force keeps its state, and with it its cool-down.
+        A limit that is equal to one in force keeps its state, and with it its cooldown.
 
         Args:
             metrics: Metrics that lose their old limits.
@@ -269,7 +269,7 @@ GrowthCause = Literal["traces", "other"]
 
 
 EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
-"""Level to run now; `wait`: the next level is in its cool-down; `nothing`: nothing more helps."""
+"""Level to run now; `wait`: the next level is in its cooldown; `nothing`: nothing more helps."""
 
 
 class Escalation:
@@ -315,7 +315,7 @@ class Escalation:
         return self._is_over
 
     def is_due(self, t_s: float) -> bool:
-        """True if a step may be requested now: the next level is not in its cool-down."""
+        """True if a step may be requested now: the next level is not in its cooldown."""
         if self._level_index >= len(LEVELS):
             return True
         level = LEVELS[self._level_index]
@@ -337,7 +337,7 @@ class Escalation:
                     return "wait"
                 # A process that was started again and is above its limit at once would be
                 # started again for ever.
-                why = "the limit was exceeded again within its cool-down"
+                why = "the limit was exceeded again within its cooldown"
             self._level_index += 1
             if why:
                 self._left_out[level] = why

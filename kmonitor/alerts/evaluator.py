@@ -40,7 +40,7 @@ class Alert:
         wall_s: Time of the event, UTC epoch seconds.
         event: Event of the run; it is formatted as text where it is shown.
         why: Reason for the loss of a host; may be empty.
-        unseen: Number of equal alerts that the cool-down has suppressed since the last one.
+        unseen: Number of equal alerts that the cooldown has suppressed since the last one.
     """
 
     kind: AlertKind
@@ -70,8 +70,8 @@ class HeldAlerts(msgspec.Struct, frozen=True):
 
     Attributes:
         waiting: Alerts held back by their rules.
-        last_alert_s: Time of the last alert, UTC epoch seconds, for the cool-downs.
-        unseen: Number of alerts that the cool-down has suppressed since then.
+        last_alert_s: Time of the last alert, UTC epoch seconds, for the cooldowns.
+        unseen: Number of alerts that the cooldown has suppressed since then.
         lost: Addresses of the lost hosts, with an alert that was raised or is waiting.
         due: Alerts that are due and not handed over yet.
         again: Alerts that a target did not take, to be sent to it again.
@@ -185,7 +185,7 @@ class AlertEvaluator:
             if not rule.is_on:
                 continue
             last_alert_s = self._last_alert_s.get(key)
-            if last_alert_s is not None and now_wall_s - last_alert_s < rule.cool_down_s:
+            if last_alert_s is not None and now_wall_s - last_alert_s < rule.cooldown_s:
                 self._unseen[key] = self._unseen.get(key, 0) + 1
                 continue
             self._last_alert_s.pop(key, None)
@@ -196,7 +196,7 @@ class AlertEvaluator:
         return sorted(found, key=lambda alert: alert.wall_s)
 
     def held(self) -> HeldAlerts:
-        """Alerts that are held back, and the state of the cool-downs."""
+        """Alerts that are held back, and the state of the cooldowns."""
         return HeldAlerts(
             waiting=list(self._waiting.items()),
             last_alert_s=list(self._last_alert_s.items()),

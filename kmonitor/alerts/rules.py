@@ -1,4 +1,4 @@
-"""Rules for alerts, stored as JSON: for each kind on or off, hold time and cool-down."""
+"""Rules for alerts, stored as JSON: for each kind on or off, hold time and cooldown."""
 
 import logging
 from pathlib import Path
@@ -26,7 +26,7 @@ WebhookForm = Literal["auto", "json", "slack", "mattermost", "ntfy"]
 
 RuleKey = tuple[AlertKind, AlertMetric]
 LONGEST_HOLD_S: Final = 3_600.0
-LONGEST_COOL_DOWN_S: Final = 86_400.0
+LONGEST_COOLDOWN_S: Final = 86_400.0
 _log = logging.getLogger(__name__)
 _FILE_NAME = "alerts.json"
 
@@ -37,20 +37,20 @@ class AlertRule(msgspec.Struct, frozen=True):
     Attributes:
         is_on: True if alerts of this kind are raised.
         hold_s: Least duration of the cause before an alert, seconds.
-        cool_down_s: Least time between two alerts on the same run or host, seconds.
+        cooldown_s: Least time between two alerts on the same run or host, seconds.
     """
 
     is_on: bool = True
     hold_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_HOLD_S)] = 0.0
-    cool_down_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_COOL_DOWN_S)] = 0.0
+    cooldown_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_COOLDOWN_S)] = 0.0
 
 
 _USUAL: Final[dict[AlertKind, AlertRule]] = {
-    "limit": AlertRule(cool_down_s=600.0),
-    "action": AlertRule(cool_down_s=600.0),
-    "verdict": AlertRule(cool_down_s=600.0),
+    "limit": AlertRule(cooldown_s=600.0),
+    "action": AlertRule(cooldown_s=600.0),
+    "verdict": AlertRule(cooldown_s=600.0),
     # A laptop that wakes up takes a while to find its hosts again.
-    "host": AlertRule(hold_s=30.0, cool_down_s=600.0),
+    "host": AlertRule(hold_s=30.0, cooldown_s=600.0),
     "died": AlertRule(),
     # The cause of an end is certain only a moment after the process has announced it.
     "ended": AlertRule(hold_s=3.0),

@@ -62,7 +62,7 @@ _NAMES: Final = {
     **dict.fromkeys(("hub", "bind", "prometheus"), "ADDRESS"),
     **dict.fromkeys(("otlp", "webhook"), "URL"),
     **dict.fromkeys(("keep-size", "larger-than", "limit"), "SIZE"),
-    **dict.fromkeys(("hold", "cool-down", "since", "older-than"), "TIME"),
+    **dict.fromkeys(("hold", "cooldown", "since", "older-than"), "TIME"),
     "fail-if": "CONDITION",
     "input-shape": "SHAPE",
     "measured": "BATCH=SIZE",

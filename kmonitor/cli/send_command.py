@@ -27,8 +27,9 @@ from kmonitor.cli.common.terminal import (
 )
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row
-from kmonitor.ui.limits.limit_text import metric_name, metric_name_in_sentence, threshold_text
+from kmonitor.ui.limits.limit_text import threshold_text
 from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.text.metrics import metric_name, metric_name_in_sentence
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,

@@ -338,7 +338,7 @@ class HubLoop:
         schedule = LoopSchedule(self._faults)
         schedule.every(0.1, "commands", self._agent_service.send_commands)
         schedule.every(0.2, "hints", self._viewer_service.hint)
-        schedule.every(0.5, "liveness", self._liveness.judge_all)
+        schedule.every(0.5, "liveness", self._liveness.update_all)
         schedule.every(0.2, "spools", self._spools.step)
         schedule.every(_BOUND_EVERY_S, "spool limit", self._spools.bound)
         schedule.every(2.0, "places", look_around)
@@ -457,7 +457,7 @@ class HubLoop:
         was_reading = reader.is_reading()
         reader.step()
         if was_reading and not reader.is_reading():
-            self._liveness.judge_all()  # whoever waited for the end asks at once
+            self._liveness.update_all()  # whoever waited for the end asks at once
 
     def _is_reading(self) -> bool:
         return self._folder_reader is not None and self._folder_reader.is_reading()

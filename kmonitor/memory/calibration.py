@@ -26,6 +26,7 @@ from kmonitor_agent.wire.messages.model_layout import (
     OptimizerLayout,
     join_layout_parts,
 )
+from kmonitor_agent.wire.text import binary_size
 
 STEPS_NEEDED: Final = 5
 """Least steps per batch size: the first step traces, and equal steps differ by up to 18%."""
@@ -317,9 +318,9 @@ def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasur
     if seen >= _SEEN_SHARE * whole and took >= _LEAST_FACTOR * seen:
         return ""
     return (
-        f"the CPU allocator does not count tensors below 256 KiB: it saw {took / 2**20:.1f} MiB"
-        f" of the {whole / 2**20:.1f} MiB that a step at batch size {measurement.batch} should"
-        " need; a larger batch shows more"
+        f"the CPU allocator does not count tensors below 256 KiB: it saw {binary_size(took)} of"
+        f" the {binary_size(whole)} that a step at batch size {measurement.batch} should need; a"
+        " larger batch shows more"
     )
 
 
@@ -374,7 +375,7 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of resident memory is neither weights nor optimizer state; it may be data on the device"
+    "of resident memory is neither weights nor optimizer state; it may be data on the device"
     " or another model, for example"
 )
 _OF_THE_METER: Final = (
@@ -509,7 +510,7 @@ class Calibration:
         if self._measured[-1].between_bytes is None:
             return ()
         more = base - found.resident_bytes
-        note = () if more < _WORTH_NOTING else (f"{more >> 20} {_MORE}",)
+        note = () if more < _WORTH_NOTING else (f"{binary_size(more)} {_MORE}",)
         return (*note, _OF_THE_METER) if self._seen.unseen_bytes else note
 
 

@@ -20,6 +20,7 @@ from kmonitor.memory.tensor_sizes import (
 )
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
+from kmonitor_agent.wire.text import binary_size, round_binary_size
 
 
 class MemoryMap(msgspec.Struct, frozen=True):
@@ -122,8 +123,8 @@ def backend_of(layout: ModelLayout) -> Backend:
 _UNCOVERED_MARGIN: Final = 0.50
 """Further margin where a layer's rule had to be assumed."""
 
-_WORTH_MIB: Final = 0.1
-"""Size below which small variables are not mentioned, MiB."""
+_WORTH_BYTES: Final = 2**20 // 10
+"""Size below which small variables are not mentioned, bytes."""
 
 
 def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
@@ -134,12 +135,12 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     if unseen:
         notes.append(
             "counted the way TensorFlow's CPU allocator counts, without tensors below "
-            f"{unseen // 1024} KiB{_of_small_variables(traced_peak.left_out_bytes)}"
+            f"{round_binary_size(unseen)}{_of_small_variables(traced_peak.left_out_bytes)}"
         )
-    if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
+    if traced_peak.waiting_bytes >= _WORTH_BYTES:
         notes.append(
             "depending on timing, loop iterations may overlap and use up to"
-            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB more; the upper bound includes this"
+            f" {binary_size(traced_peak.waiting_bytes)} more; the upper bound includes this"
         )
     uncovered = [f"{program.unknown} tensors whose size depends on the data"] * bool(
         program.unknown
@@ -166,8 +167,9 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
 
 
 def _of_small_variables(n_bytes: int) -> str:
-    mib = n_bytes / 2**20
-    return f"; variables that small make up {mib:.1f} MiB of the peak" if mib >= _WORTH_MIB else ""
+    if n_bytes < _WORTH_BYTES:
+        return ""
+    return f"; variables that small make up {binary_size(n_bytes)} of the peak"
 
 
 _MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}

@@ -1,9 +1,19 @@
 """Protocols of a framework, with their values; each backend implements them in its own folder.
 
-A new backend implements `Framework`, and `ReclaimSteps` to be saved and reloaded. It also needs
-a case in `detection` and its names wherever backends differ: `_MODULES` here,
-`keras3.state`, `keras3.resuming`, `global_state`, `object_sizes`, `script_values` and
-`recording.diagnosis`.
+A new backend implements `Framework`, and `ReclaimSteps` to be saved and reloaded: for TensorFlow
+in `tensorflow.reclaim`, for tf_keras in `tf_keras.reclaim` and `tf_keras.graph_mode`, for JAX and
+PyTorch beside the framework in `jax.framework` and `torch.framework`. It also needs its names
+wherever backends differ:
+
+- The agent: a case in `detection`; `_MODULES` and `computes_behind` here; `keras3.state`,
+  `keras3.resuming`, `global_state`, `input_timing`, `object_sizes`, `script_values`;
+  `recording.diagnosis` and `collecting`.
+- Estimates and texts (`kmonitor`): `memory.layer_rules`, `memory.estimate`, `memory.calibration`;
+  `cli.map`, `cli.doctor.command`; `ui.memory.device_split`, `ui.memory.what_if`,
+  `ui.events.event_text`, `ui.verdicts.verdict_text` and the forms in `ui.text.hub_text`.
+
+It is tried by `tests/frameworks/backends/` in an environment that
+`packaging/kmonitor_trials/backends.py` makes.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
 implement optional protocols too; the agent checks for those with `isinstance`. `detection` decides

@@ -1,5 +1,6 @@
 """Execution of requests on the training thread, one at a time, with a record of each.
 
+When a request is taken, waits or expires: see `action_requests`.
 Some actions are only planned here: a restart for the epoch's end, a reload for the end of a part
 of `kmonitor_agent.fit`, and a reload that all workers of a fit run at the same step.
 """

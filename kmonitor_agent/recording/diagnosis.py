@@ -38,6 +38,7 @@ from kmonitor_agent.wire.messages.events import (
     ObjectsCounted,
 )
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
+from kmonitor_agent.wire.text import binary_size
 
 _MOST_HOLDERS: Final = 32
 _FOLLOWS: Final = (
@@ -108,7 +109,7 @@ class Diagnoser:
         grown, tracing_bytes = self._trace.end()
         why = _STOPPED
         if tracing_bytes:
-            why = f"tracing Python's allocations took {tracing_bytes / 2**20:.1f} MiB"
+            why = f"tracing Python's allocations took {binary_size(tracing_bytes)}"
         self._report(
             fit,
             perf_counter() - began_s,

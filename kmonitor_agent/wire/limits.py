@@ -14,6 +14,7 @@ from kmonitor_agent.wire.messages.commands import (
     LimitSpec,
     SetLimits,
 )
+from kmonitor_agent.wire.text import round_binary_size
 
 _BINARY: Final = {"K": 10, "M": 20, "G": 30, "T": 40}
 _BYTES: Final = {
@@ -29,7 +30,6 @@ _BYTES: Final = {
     # As Docker and Kubernetes write them.
     **{f"{unit}{i}": 2**power for unit, power in _BINARY.items() for i in ("", "I")},
 }
-_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _SECONDS: Final = {"US": 1e-6, "MS": 1e-3, "S": 1.0, "MIN": 60.0}
 _COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6}
 _UNITS: Final[dict[str, dict[str, float]]] = {
@@ -141,28 +141,16 @@ def limit_text(spec: LimitSpec) -> str:
         return f"limit {spec.metric} {100 * spec.fraction:g}%"
     if spec.value is None:
         return "limit"
-    return f"limit {spec.metric} {amount_text(spec.metric, spec.value)}"
+    return f"limit {spec.metric} {threshold_text(spec.metric, spec.value)}"
 
 
-def amount_text(metric: str, value: float) -> str:
+def threshold_text(metric: str, value: float) -> str:
     """A value of a metric with its unit, "12 GiB"."""
     if metric in STEP_TIME_METRICS or metric == "epoch_time":
         return _seconds_text(value)
     if metric in _OF_BYTES:
-        return _bytes_text(value)
+        return round_binary_size(value)
     return f"{value:,.0f}".replace(",", " ")
-
-
-def _bytes_text(n_bytes: float) -> str:
-    """Same form as in the window: "551 MiB", "12 GiB", "1.5 GiB"."""
-    size = n_bytes
-    at = 0
-    while size >= 2**10 - 0.5 and at < len(_BYTE_UNITS) - 1:
-        size = size / 2**10
-        at = at + 1
-    is_small = size < 99.95  # noqa: PLR2004 - three digits
-    tenths = 1 if at >= _BYTE_UNITS.index("GiB") or (at and is_small) else 0
-    return f"{size:.{tenths}f}".removesuffix(".0") + f" {_BYTE_UNITS[at]}"
 
 
 def _seconds_text(seconds: float) -> str:

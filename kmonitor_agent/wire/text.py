@@ -12,12 +12,26 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def binary_size(n_bytes: float) -> str:
     """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB"."""
+    size, unit = _in_unit(n_bytes)
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def round_binary_size(n_bytes: float) -> str:
+    """A size that somebody chose, as the window shows it: "551 MiB", "12 GiB", "1.5 GiB"."""
+    size, unit = _in_unit(n_bytes)
+    is_small = size < 99.95  # noqa: PLR2004 - three digits
+    tenths = 1 if unit >= _UNITS.index("GiB") or (unit and is_small) else 0
+    return f"{size:.{tenths}f}".removesuffix(".0") + f" {_UNITS[unit]}"
+
+
+def _in_unit(n_bytes: float) -> tuple[float, int]:
+    """A size and the index of its unit, so that no text says 1024 of a unit."""
     size = float(n_bytes)
     unit = 0
-    while size >= _STEP and unit < len(_UNITS) - 1:
+    while size >= _STEP - 0.5 and unit < len(_UNITS) - 1:
         size /= _STEP
         unit += 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+    return size, unit
 
 
 def printable(text: str) -> str:

@@ -2869,8 +2869,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Child processes</source>
         <translation>子进程</translation>
     </message>
@@ -3097,8 +3097,8 @@
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Disk</source>
         <translation>磁盘</translation>
     </message>
@@ -3157,7 +3157,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Epoch time</source>
         <translation>轮时间</translation>
     </message>
@@ -3367,7 +3367,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Functions</source>
         <translation>函数</translation>
     </message>
@@ -3467,7 +3467,7 @@
         <translation>计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Graph size</source>
         <translation>计算图大小</translation>
     </message>
@@ -3855,7 +3855,7 @@
         <translation>仍在处理…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Longest step</source>
         <translation>最长的一步</translation>
     </message>
@@ -3883,7 +3883,7 @@
         <translation>主要缺页</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Mean step time</source>
         <translation>平均步时间</translation>
     </message>
@@ -4095,9 +4095,9 @@
         <translation>{time} 无数据</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>No data here</source>
         <translation>此处没有数据，或不是数值</translation>
     </message>
@@ -4352,8 +4352,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Open file descriptors</source>
         <translation>打开的文件描述符</translation>
     </message>
@@ -4697,8 +4697,8 @@
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>RAM</source>
         <translation>内存</translation>
     </message>
@@ -5232,8 +5232,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Shared memory</source>
         <translation>共享内存</translation>
     </message>
@@ -5283,7 +5283,7 @@
         <translation>fit 开始后显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <source>Shown once an epoch has ended.</source>
         <translation>一个轮次结束后显示。</translation>
     </message>
@@ -5380,17 +5380,17 @@
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Step time</source>
         <translation>步时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Step time, 95th percentile</source>
         <translation>步时间，第 95 百分位数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Step time, 99th percentile</source>
         <translation>步时间，第 99 百分位数</translation>
     </message>
@@ -5504,8 +5504,8 @@
         <translation>表格与列表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Temporary files</source>
         <translation>临时文件</translation>
     </message>
@@ -5840,15 +5840,15 @@
         <translation>这需要几秒钟，大部分用于启动框架。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>This was not measured in this run.</source>
         <translation>此运行没有测量它。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Threads</source>
         <translation>线程</translation>
     </message>
@@ -6025,8 +6025,8 @@
         <translation>谁</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>VRAM</source>
         <translation>显存</translation>
     </message>
@@ -6801,8 +6801,8 @@
         <translation>轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/plots/axes.py"/>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
@@ -6821,7 +6821,7 @@
         <translation>轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <source>epochs {first} to {last} · {time} each</source>
         <translation>第 {first} 至 {last} 轮 · 每轮 {time}</translation>
     </message>
@@ -7253,7 +7253,7 @@
         <translation>最后数据在 {time} 前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <source>last epoch</source>
         <translation>最后一轮</translation>
     </message>
@@ -7556,9 +7556,9 @@
         <translation>没有 cgroup 限制此进程的内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
         <source>no data</source>
         <translation>无数据</translation>
@@ -8335,8 +8335,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch size {batch} should need; a larger batch shows more</source>
-        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
+        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} of the {whole} that a step at batch size {batch} should need; a larger batch shows more</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole}，它只看到了 {took}；批次更大时能看到更多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8510,7 +8510,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the limit was exceeded again within its cool-down</source>
+        <source>the limit was exceeded again within its cooldown</source>
         <translation>距上次执行不到冷却时间，而限制又被越过</translation>
     </message>
     <message>
@@ -9211,11 +9211,6 @@
         <translation>{n}（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of resident memory is neither weights nor optimizer state; it may be data on the device or another model, for example</source>
-        <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器状态：可能是设备上的数据，或另一个模型</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>{n} attempts</source>
         <translation>{n} 次尝试</translation>
@@ -9570,6 +9565,11 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in {n} arrays</source>
         <translation>{size}，{n} 个数组</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{size} of resident memory is neither weights nor optimizer state; it may be data on the device or another model, for example</source>
+        <translation>常驻部分中有 {size} 既不是权重也不是优化器状态：可能是设备上的数据，或另一个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>

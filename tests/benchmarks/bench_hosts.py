@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from kmonitor.connect.follower import Connected, Disconnected, News, RouteChanged
-from kmonitor.connect.host_connection import RemoteHubFollower
+from kmonitor.connect.host_follower import HostFollower
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.ssh import make_socket_path
@@ -77,10 +77,10 @@ class _Link:
     def __init__(self, socket: str) -> None:
         self._began_s = time.monotonic()
         local = make_socket_path(find_folders())
-        self._link = RemoteHubFollower(
+        self._follower = HostFollower(
             RememberedHost(NAME, socket=socket), local, wake_reader=lambda: None
         )
-        self._link.start()
+        self._follower.start()
 
     def close_after_connected(self) -> float:
         """Wait until it is connected, then stop; seconds since it was made."""
@@ -107,13 +107,13 @@ class _Link:
 
     def stop(self) -> None:
         """End it."""
-        self._link.stop()
+        self._follower.stop()
 
     def _until(self, condition: Callable[[News], bool]) -> None:
         def found() -> bool:
-            self._link.drained()
-            while self._link.inbox:
-                if condition(self._link.inbox.popleft()):
+            self._follower.drained()
+            while self._follower.inbox:
+                if condition(self._follower.inbox.popleft()):
                     return True
             return False
 

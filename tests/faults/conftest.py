@@ -15,6 +15,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | disk full, read-only | test_agent_disk, test_hub_disk_full |
 | disk hangs | kmonitor_agent/link/test_link |
 | torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/wire/spool |
+| torn spool taken by a hub | kmonitor/hub/ingest/test_spools |
 | poison event | test_agent_hub, kmonitor_agent/link/test_send_window |
 | every way a process can end, fork | test_agent_process |
 | wall clock jumps | kmonitor/hub/views/test_commands, kmonitor/hub/ingest/test_liveness |

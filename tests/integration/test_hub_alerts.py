@@ -74,7 +74,7 @@ def test_a_death_and_a_crossing_reach_the_command_once(told_hub: LiveHub, inbox:
         agent.start_fit()
         _cross(agent)
         agent.wait_acked()
-        _cross(agent)  # within the cool-down of the first
+        _cross(agent)  # within the cooldown of the first
         wait_until(lambda: len(_alerts(inbox)) == 1, what="the crossing")
         _die(agent)
         agent.wait_acked()

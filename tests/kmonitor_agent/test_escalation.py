@@ -33,7 +33,7 @@ def test_where_no_level_can_be_done_nothing_helps_at_once(escalation: Escalation
     assert escalation.summary() == ("collect skipped: no; reload skipped: no; restart skipped: no")
 
 
-def test_no_level_is_done_twice_within_its_cool_down(escalation: Escalation):
+def test_no_level_is_done_twice_within_its_cooldown(escalation: Escalation):
     assert escalation.next_step({}, 0.0) == "collect"
     escalation.reset()
 
@@ -43,14 +43,14 @@ def test_no_level_is_done_twice_within_its_cool_down(escalation: Escalation):
     assert escalation.next_step({}, 60.0) == "collect"
 
 
-def test_second_level_is_not_held_up_by_the_first_one_s_cool_down(escalation: Escalation):
+def test_second_level_is_not_held_up_by_the_first_one_s_cooldown(escalation: Escalation):
     escalation.next_step({}, 0.0)
 
     assert escalation.is_due(0.0)
     assert escalation.next_step({}, 0.0) == "reload"
 
 
-def test_second_level_keeps_its_own_cool_down_over_a_release(escalation: Escalation):
+def test_second_level_keeps_its_own_cooldown_over_a_release(escalation: Escalation):
     for t_s in (0.0, 30.0):
         escalation.next_step({}, t_s)
     escalation.reset()
@@ -77,8 +77,7 @@ def test_process_that_was_just_started_again_is_not_left_again_at_once(escalatio
 
     assert steps == ["collect", "reload", "nothing"]
     assert (
-        "restart skipped: the limit was exceeded again within its cool-down"
-        in escalation.summary()
+        "restart skipped: the limit was exceeded again within its cooldown" in escalation.summary()
     )
 
 

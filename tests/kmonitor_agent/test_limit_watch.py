@@ -49,7 +49,7 @@ def test_crossing_is_released_only_well_below_the_threshold():
     assert not released.crossed
 
 
-def test_crossing_within_the_cool_down_is_told_and_answered_when_that_is_over():
+def test_crossing_within_the_cooldown_is_told_and_answered_when_that_is_over():
     limit = watch()
     limit.observe(101, None, 0.0)
     limit.observe(50, None, 1.0)
@@ -76,7 +76,7 @@ def test_memory_that_stays_after_an_answer_does_not_fire_again_until_it_grows():
     assert grown.answered
 
 
-def test_growth_within_the_cool_down_waits_for_its_end():
+def test_growth_within_the_cooldown_waits_for_its_end():
     limit = watch(cooldown_s=10.0)
     limit.observe(101, None, 0.0)
     limit.reset_base()
@@ -124,7 +124,7 @@ def test_absent_reading_is_not_judged(value: float | None):
     st.floats(0, 20),
     st.floats(0, 60),
 )
-def test_crossings_and_releases_alternate_and_answers_keep_the_cool_down(
+def test_crossings_and_releases_alternate_and_answers_keep_the_cooldown(
     steps: list[tuple[float, float]], hold_s: float, cooldown_s: float
 ):
     limit = watch(hold_s=hold_s, cooldown_s=cooldown_s)
@@ -226,7 +226,7 @@ def test_auto_is_not_asked_again_after_nothing_helped_until_it_grew_anew():
     assert act(limit, 12.0) == "collect"
 
 
-def test_auto_asks_again_once_the_cool_down_of_the_next_level_has_passed():
+def test_auto_asks_again_once_the_cooldown_of_the_next_level_has_passed():
     limit = auto(cooldown_s=60.0)
     assert limit.escalation is not None
     limit.observe(120.0, None, 0.0)
@@ -244,7 +244,7 @@ def test_auto_asks_again_once_the_cool_down_of_the_next_level_has_passed():
 
 
 def started_again() -> LimitWatch:
-    """A limit in the process that its own restart began, whose cool-down lasts for 60 s."""
+    """A limit in the process that its own restart began, whose cooldown lasts for 60 s."""
     limit = watch(action="restart")
     limit.started_again(0.0)
     return limit
@@ -262,7 +262,7 @@ def test_restart_that_did_not_help_is_not_asked_for_again_before_the_metric_grew
     assert event.answered
 
 
-def test_restart_that_helped_is_asked_for_again_once_its_cool_down_is_over():
+def test_restart_that_helped_is_asked_for_again_once_its_cooldown_is_over():
     limit = started_again()
     assert limit.observe(60.0, None, 0.0) is None
 

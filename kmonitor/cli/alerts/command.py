@@ -18,7 +18,7 @@ from kmonitor.alerts.delivery import (
 from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_hand_over
 from kmonitor.alerts.retries import Retry, encode_retries
 from kmonitor.alerts.rules import (
-    LONGEST_COOL_DOWN_S,
+    LONGEST_COOLDOWN_S,
     LONGEST_HOLD_S,
     AlertSettings,
     WebhookForm,
@@ -97,7 +97,7 @@ def alerts(*, json: JsonOption = False) -> int:
             rule_title(kind, metric),
             "on" if rule.is_on else "off",
             _time_text(rule.hold_s),
-            _time_text(rule.cool_down_s),
+            _time_text(rule.cooldown_s),
         )
         for kind, metric, rule in rules
     ]
@@ -163,26 +163,26 @@ def rule(
     /,
     *,
     is_on: Annotated[bool | None, Parameter(name="--on", negative="--off")] = None,
-    hold: Annotated[str | None, Parameter(name="--hold")] = None,
-    cool_down: Annotated[str | None, Parameter(name="--cool-down")] = None,
+    hold: str | None = None,
+    cooldown: str | None = None,
 ) -> int:
     """Change a rule.
 
-    Example: `kmonitor alerts rule limit:ram --hold 30s --cool-down 10m`
+    Example: `kmonitor alerts rule limit:ram --hold 30s --cooldown 10m`
 
     Args:
         name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
         is_on: Enable alerts of this kind; `--off`: disable them.
         hold: How long the condition must last: `30s`, `5m`.
-        cool_down: Minimum time between two alerts for the same run or host: `10m`.
+        cooldown: Minimum time between two alerts for the same run or host: `10m`.
     """
     keys = {rule_name(*key): key for key in rule_keys()}
     if name not in keys:
         near = difflib.get_close_matches(name, keys, n=1)
         meant = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(f'Unknown rule: "{name}".{meant}', f"Rules: {', '.join(keys)}")
-    if is_on is hold is cool_down is None:
-        raise UsageError("Nothing to change. Use --on, --off, --hold or --cool-down.")
+    if is_on is hold is cooldown is None:
+        raise UsageError("Nothing to change. Use --on, --off, --hold or --cooldown.")
     folder = find_folders().settings
     settings = load_alert_settings(folder)
     before = settings.rule(*keys[name])
@@ -190,7 +190,7 @@ def rule(
         before,
         is_on=before.is_on if is_on is None else is_on,
         hold_s=_seconds(hold, "--hold", before.hold_s, LONGEST_HOLD_S),
-        cool_down_s=_seconds(cool_down, "--cool-down", before.cool_down_s, LONGEST_COOL_DOWN_S),
+        cooldown_s=_seconds(cooldown, "--cooldown", before.cooldown_s, LONGEST_COOLDOWN_S),
     )
     _save(msgspec.structs.replace(settings, rules={**settings.rules, name: after}))
     print_text(f"Saved: {name}.")

@@ -170,6 +170,7 @@ def deadline(seconds: float) -> Generator[threading.Event]:
     """Yield an event that is set when the time is over; the timer is always cancelled."""
     is_over = threading.Event()
     timer = threading.Timer(seconds, is_over.set)
+    timer.name = "kmonitor-deadline"
     timer.start()
     try:
         yield is_over

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from kmonitor.ui.charts.cards import ram_details
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import error_sentence, has_ended
 from kmonitor.ui.studies.study_page import folds_done_text
 from kmonitor.ui.studies.study_store import is_study
@@ -14,6 +13,7 @@ from kmonitor.ui.text.formats import (
     percent_text,
     with_plain_spaces,
 )
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import FieldSources

@@ -28,7 +28,7 @@ from kmonitor.cli.common.terminal import (
     terminal_safe,
 )
 from kmonitor.cli.top.state import KEYS_TEXT, QUESTIONS, RunDetails, TopState
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, limit_summary
+from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import run_state_label, stall_advice
 from kmonitor.ui.text.formats import (
     clock_text,
@@ -37,6 +37,7 @@ from kmonitor.ui.text.formats import (
     sparkline_text,
     with_plain_spaces,
 )
+from kmonitor.ui.text.metrics import METRIC_UNITS
 from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.time_text import unit_name
 from kmonitor.ui.verdicts.verdict_text import is_said, slope_text, verdict_headline

@@ -272,8 +272,8 @@ class AgentService:
             nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
             self._send(identity, nack)
             return
-        if record.seen:
-            record.seen = record.seen_why = ""
+        if record.liveness:
+            record.liveness = record.liveness_why = ""
         self._event_log.append(record, decoded)
 
     def _compare_known(self, record: RunRecord, batch: Batch, n_known: int) -> None:

@@ -143,5 +143,5 @@ class FolderReader:
             origin = None if facts is None else Origin.of(facts)
             self._event_log.append_gap(record, first.seq - 1, origin)
         self._event_log.append(record, spooled_events(run, chunk.events, self._faults))
-        if record.seen:
-            record.seen = record.seen_why = ""
+        if record.liveness:
+            record.liveness = record.liveness_why = ""

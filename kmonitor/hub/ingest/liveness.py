@@ -47,7 +47,7 @@ class Liveness:
         is_settled: Callable[[RunRecord], bool],
         watch: OomKillWatch | None = None,
     ) -> None:
-        """Prepare; no run is judged yet.
+        """Prepare; no run has been checked yet.
 
         Args:
             processes: Sees processes of this host.
@@ -74,32 +74,32 @@ class Liveness:
         pid = record.supervisor or record.pid
         return is_local and not self._processes.is_alive(pid, record.session_started_wall_s)
 
-    def judge_all(self) -> None:
-        """Judge every run that is not over."""
+    def update_all(self) -> None:
+        """Update the liveness of every run that is not over."""
         live = [record for record in self._event_log.registry.live() if record.is_known]
         for record in live:
-            self._judge(record)
+            self._update(record)
         self._oom_kills.forget_others([record.run for record in live])
 
-    def _judge(self, record: RunRecord) -> None:
+    def _update(self, record: RunRecord) -> None:
         now_s = self._clock.monotonic_s()
         last_heard_s = self._agent_connections.last_heard_s(record.run)
         silent_s = now_s - (self._started_s if last_heard_s is None else last_heard_s)
         if record.is_shipped:
-            self._judge_shipped(record, now_s)
+            self._update_shipped(record, now_s)
             return
         is_gone = silent_s > _DRAIN_S and self.is_gone(record)
         self._count_kills(record)
         if is_gone and self._is_drained(record, now_s):
             self._mark_lost(record)
         elif record.supervisor and not is_gone:
-            self._set_seen(record, "", "")  # a script takes its time to come to its first fit
+            self._set_liveness(record, "", "")  # a script takes its time to come to its first fit
         elif silent_s > SILENT_AFTER_S and not record.is_over:
             if last_heard_s is None:
                 silent_s = max(silent_s, self._clock.wall_s() - record.last_wall_s)
-            self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
-        elif last_heard_s is not None and record.seen and not is_gone:
-            self._set_seen(record, "", "")
+            self._set_liveness(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
+        elif last_heard_s is not None and record.liveness and not is_gone:
+            self._set_liveness(record, "", "")
 
     def _count_kills(self, record: RunRecord) -> None:
         if (
@@ -109,7 +109,7 @@ class Liveness:
         ):
             self._oom_kills.count(record)
 
-    def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
+    def _update_shipped(self, record: RunRecord, now_s: float) -> None:
         if self._agent_connections.of_run(record.run) is not None:
             return  # more of it is coming just now
         silent_s = self._clock.wall_s() - record.last_wall_s
@@ -118,13 +118,13 @@ class Liveness:
         if is_gone and self._is_drained(record, now_s):
             self._mark_lost(record)
         elif is_silent:
-            self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
+            self._set_liveness(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
         elif not record.is_over:
-            self._set_seen(record, "", "")
+            self._set_liveness(record, "", "")
 
     def is_abandoned(self, record: RunRecord) -> bool:
         """True if a silent run's process cannot be seen, and sent nothing for an hour."""
-        if record.seen != "silent" or self._agent_connections.of_run(record.run) is not None:
+        if record.liveness != "silent" or self._agent_connections.of_run(record.run) is not None:
             return False
         if self._processes.can_see(record.host, record.session, record.pid_namespace):
             return False
@@ -152,7 +152,7 @@ class Liveness:
             if record.ends_at_limit:
                 record.cause = "time limit"
                 why = f"{_GONE}; {_AT_LIMIT}"
-            self._set_seen(record, "lost", why)
+            self._set_liveness(record, "lost", why)
             self._event_log.run_is_lost(record, f"the run is lost: {why}")
 
     def _silence(self, record: RunRecord, silent_s: float, *, is_gone: bool) -> str:
@@ -170,10 +170,12 @@ class Liveness:
         is_past = ends_s is not None and self._clock.wall_s() > ends_s
         return f"{text}; the time limit of its job has passed" if is_past else text
 
-    def _set_seen(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
-        if (record.seen, record.seen_why) != (seen, why):
-            record.seen = seen
-            record.seen_why = why
+    def _set_liveness(
+        self, record: RunRecord, liveness: Literal["", "silent", "lost"], why: str
+    ) -> None:
+        if (record.liveness, record.liveness_why) != (liveness, why):
+            record.liveness = liveness
+            record.liveness_why = why
             self._event_log.registry.mark_changed(record)
 
 

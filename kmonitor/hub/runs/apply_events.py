@@ -92,7 +92,7 @@ def _session_started(record: RunRecord, event: SessionStarted) -> None:
         return  # what came since its first event, which was lost, is newer
     record.cause = ""
     record.phase = "idle" if record.fit else "starting"
-    record.phase_why = record.seen = record.seen_why = ""
+    record.phase_why = record.liveness = record.liveness_why = ""
     record.faults = {}
 
 

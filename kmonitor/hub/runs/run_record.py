@@ -86,8 +86,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         phase: State by its events.
         phase_why: Reason for the phase as text, if there is more to say.
         before_reclaim: Phase after the running action.
-        seen: "silent" or "lost" if the process is seen to be so, else empty.
-        seen_why: Reason for that, as text.
+        liveness: "silent" or "lost" if the process is seen to be so, else empty.
+        liveness_why: Reason for that, as text.
         stalled_since_s: Run time of the last step, if none was made for longer than ever before;
             else None.
         stalled_why: Description of that stall, as text.
@@ -135,8 +135,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     phase: RunState = "starting"
     phase_why: Text = ""
     before_reclaim: RunState = "training"
-    seen: Literal["", "silent", "lost"] = ""
-    seen_why: Text = ""
+    liveness: Literal["", "silent", "lost"] = ""
+    liveness_why: Text = ""
     stalled_since_s: Seconds | None = None
     stalled_why: Text = ""
     fit: Count = 0
@@ -202,9 +202,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         """State for desktops; an ending among its events wins over what was seen."""
         if self.phase in ENDED_STATES:
             return self.phase
-        if self.seen == "lost":
+        if self.liveness == "lost":
             return "lost"
-        return "silent" if self.seen == "silent" else self.phase
+        return "silent" if self.liveness == "silent" else self.phase
 
     @property
     def is_over(self) -> bool:
@@ -313,7 +313,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     def _state_why(self) -> str:
         if self._stalled_wall_s is not None:
             return self.stalled_why
-        return self.seen_why if self.state == self.seen else self.phase_why
+        return self.liveness_why if self.state == self.liveness else self.phase_why
 
     @property
     def _stalled_wall_s(self) -> float | None:

@@ -73,9 +73,9 @@ class TeamRuns:
                 registry.show_other(record)
         for record in registry.others():
             silent_s = self._clock.wall_s() - record.last_wall_s
-            if silent_s > QUIET_AFTER_S and not (record.is_over or record.seen):
-                record.seen = "silent"
-                record.seen_why = "its hub has stored nothing for at least a minute"
+            if silent_s > QUIET_AFTER_S and not (record.is_over or record.liveness):
+                record.liveness = "silent"
+                record.liveness_why = "its hub has stored nothing for at least a minute"
                 registry.show_other(record)
 
     def _main(self) -> None:

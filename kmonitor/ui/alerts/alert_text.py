@@ -4,8 +4,8 @@ from kmonitor.alerts.evaluator import Alert
 from kmonitor.alerts.rules import AlertKind, AlertMetric
 from kmonitor.ui.events.event_log import event_line
 from kmonitor.ui.events.event_text import Level
-from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import metric_name
 
 
 def alert_level(alert: Alert) -> Level:

@@ -7,11 +7,12 @@ import msgspec
 
 from kmonitor.ui.limits.limit_actions import LimitActionChoice, limit_action_choices
 from kmonitor.ui.limits.limit_store import LimitLine, metric_reading
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
+from kmonitor.ui.limits.limit_text import round_amount
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, bytes_text, count_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.verdict_label import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary

@@ -1,7 +1,11 @@
 """Kinds of charts, the four metrics and all others: columns, units and names.
 
 A new chart of a sampled column is a row in `_MEASURED` and a name in `_titles`. The column itself
-is a field of the wire's `Sample`; its name in a list of readings is in `runs.readings`.
+is a field of `Sample` (`wire/messages/readings.py`), filled by a generator of fields in
+`recording/sampler.py` of the agent. Its name in the list of readings is in `_GROUPS` of
+`runs/readings.py`; a row of `hub/metrics/metric_table.py` exports it. A chart that is no curve has
+a builder of its own, like that of an epoch's parts (`epoch_parts_chart`), which `extra_charts`
+asks for its key.
 """
 
 import re
@@ -9,9 +13,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.readings import (

@@ -1,4 +1,7 @@
-"""Charts beside the four metrics: training metrics and GPU readings."""
+"""All charts but the standard four (`standard_charts`): sampled columns, logs and devices.
+
+The chart of an epoch's parts has a builder of its own, `epoch_parts_chart`.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,10 +17,10 @@ from kmonitor.ui.charts.chart_kinds import (
     better_direction,
     chart_title,
 )
+from kmonitor.ui.charts.epoch_parts_chart import EpochPartsChart
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
 from kmonitor.ui.charts.standard_charts import StandardCharts, x_position_text
-from kmonitor.ui.charts.time_chart import TimeChart
 from kmonitor.ui.plots.chart_state import (
     ChartState,
     CrosshairCard,
@@ -56,7 +59,7 @@ class ExtraCharts:
         self._workspace = workspace
         self._feed = feed
         self._charts = charts
-        self._time_chart = TimeChart(workspace, feed, charts)
+        self._parts_chart = EpochPartsChart(workspace, feed, charts)
         self._drawn_by_key: dict[tuple[str, str, bool], _CachedCurve] = {}
 
     def state(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
@@ -71,7 +74,7 @@ class ExtraCharts:
         if run is None:
             return ChartState(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
         if kind.key == PARTS_KEY:
-            return self._time_chart.state(run, width_px)
+            return self._parts_chart.state(run, width_px)
         visible_range = VisibleRange(x_kind, *self._charts.x_range(), width_px)
         curves = [
             curve
@@ -102,7 +105,7 @@ class ExtraCharts:
         if run is None:
             return None
         if kind.key == PARTS_KEY:
-            return self._time_chart.card(run)
+            return self._parts_chart.card(run)
         store = self._feed.store
         title = chart_title(kind.key)
         column = self._column(run.run, kind, setup)
@@ -137,7 +140,7 @@ class ExtraCharts:
         """Text beside the crosshair, with the values of the curves as drawn."""
         run = self._workspace.run_store.current()
         if kind.key == PARTS_KEY and run is not None:
-            return self._time_chart.crosshair(run, x, is_shown=is_shown, width_px=width_px)
+            return self._parts_chart.crosshair(run, x, is_shown=is_shown, width_px=width_px)
         lines = [
             self._crosshair_row(curve, kind, setup, x)
             for curve in self.state(kind, setup, width_px).curves

@@ -32,7 +32,6 @@ from kmonitor.ui.limits.limit_store import (
     round_threshold,
     strongest_limit,
 )
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.plots.chart_state import (
     ChartState,
     CrosshairCard,
@@ -51,6 +50,7 @@ from kmonitor.ui.runs.step_times import LEAST_SLOW_PART
 from kmonitor.ui.text.formats import amount_text, duration_text, seconds_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.evidence import judged_rate
 from kmonitor.ui.verdicts.forecast_text import forecast_limit_text
 from kmonitor.ui.verdicts.verdict_label import verdict_label
@@ -223,9 +223,13 @@ class StandardCharts:
             counted = dry_run(
                 t_s,
                 y,
-                threshold=line.value,
-                hold_s=limit.hold_s,
-                cool_down_s=limit.cooldown_s,
+                LimitSpec(
+                    metric=metric,
+                    value=line.value,
+                    action=line.action,
+                    hold_s=limit.hold_s,
+                    cooldown_s=limit.cooldown_s,
+                ),
             )
             found.append(
                 f"{metric_name(metric)}: "

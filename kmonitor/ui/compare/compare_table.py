@@ -9,7 +9,6 @@ from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, better_direction
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.compare.compare_state import CompareCell, CompareRow
 from kmonitor.ui.limits.limit_store import metric_reading
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_amount, metric_name
 from kmonitor.ui.plots.chart_state import FloatArray
 from kmonitor.ui.runs.run_states import has_ended, run_state_label
 from kmonitor.ui.text.formats import (
@@ -23,6 +22,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_amount, metric_name
 from kmonitor.ui.verdicts.verdict_text import (
     slope_text,
     unit_name,

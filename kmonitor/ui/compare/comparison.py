@@ -10,7 +10,6 @@ from kmonitor.ui.charts.series_store import VisibleRange
 from kmonitor.ui.charts.standard_charts import x_position_text, zoomed_range
 from kmonitor.ui.compare.compare_state import LegendEntry
 from kmonitor.ui.history.selection import MAX_COMPARED
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.plots.chart_state import (
     ChartState,
     CrosshairCard,
@@ -20,6 +19,7 @@ from kmonitor.ui.plots.chart_state import (
 )
 from kmonitor.ui.text.formats import amount_text, moment_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary, VerdictsRequest
 

@@ -6,18 +6,13 @@ from typing import Final, Literal
 
 from kmonitor.ui.events.action_records import action_icon, record_summary
 from kmonitor.ui.events.diagnosis import diagnosis_summary, is_follow_up
-from kmonitor.ui.limits.limit_text import (
-    limit_action_name,
-    limit_summary,
-    metric_amount,
-    metric_name,
-    round_amount,
-)
+from kmonitor.ui.limits.limit_text import limit_action_name, limit_summary, round_amount
 from kmonitor.ui.runs.run_states import error_sentence
 from kmonitor.ui.studies.folds import describe_fold_end
 from kmonitor.ui.text.formats import bytes_text, count_text, epochs_text, steps_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.text.metrics import metric_amount, metric_name
 from kmonitor.ui.verdicts.verdict_text import is_taken_by_others, verdict_log_text
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName

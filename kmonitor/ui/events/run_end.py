@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.limits.limit_text import metric_amount, metric_name
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import (
@@ -22,6 +21,7 @@ from kmonitor.ui.text.formats import (
     sparkline_text,
 )
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import metric_amount, metric_name
 from kmonitor.ui.verdicts.evidence import EvidenceState
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesRequest

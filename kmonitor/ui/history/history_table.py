@@ -6,7 +6,6 @@ from typing import Final
 
 from kmonitor.ui.history.run_history import SHOWN_METRICS, HistoryColumn, HistoryRow, metric_of
 from kmonitor.ui.limits.limit_store import metric_reading
-from kmonitor.ui.limits.limit_text import metric_amount, metric_name
 from kmonitor.ui.runs.run_states import RunStateLabel, Tone, run_state_label
 from kmonitor.ui.studies.study_page import folds_done_text
 from kmonitor.ui.text.formats import (
@@ -19,6 +18,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import metric_amount, metric_name
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import (

@@ -1,14 +1,17 @@
 """Dry run of a limit: how often its action would have run, counted in measured values."""
 
+import math
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.ui.limits.limit_text import limit_action_name, round_amount
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
+from kmonitor_agent.limit_watch import LimitWatch
+from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric, LimitSpec
 
 Floats = NDArray[np.float64]
 
@@ -18,45 +21,52 @@ class DryRun:
     """Result of a dry run.
 
     Attributes:
-        n: Number of actions.
+        acted_s: Times of the actions, as in the readings, seconds.
+        crossings: Number of times that the limit was exceeded, from release to release.
         span_s: Measured time, seconds.
     """
 
-    n: int
+    acted_s: tuple[float, ...]
+    crossings: int
     span_s: float
 
 
-def dry_run(
-    t_s: Floats, values: Floats, *, threshold: float, hold_s: float, cool_down_s: float
-) -> DryRun:
-    """Count how often values stay above a threshold for the hold time, once per cool-down.
+def dry_run(t_s: Floats, values: Floats, limit: LimitSpec) -> DryRun:
+    """Give measured values to the watch that judges them in a training.
 
     The effect of the action is not known: values continue as measured. So the result is an
-    estimate, and a low one if the metric would have grown again after the action.
+    estimate. The levels of `auto` depend on what each of them freed, so they count as one action.
 
     Args:
         t_s: Increasing times `[n]`, seconds.
-        values: Values `[n]` at `t_s`; NaN where nothing was measured.
-        threshold: In the unit of `values`.
-        hold_s: Minimum time above the threshold, seconds.
-        cool_down_s: Minimum time from one action to the next, seconds.
+        values: Values `[n]` at `t_s`, in the metric's unit; NaN where nothing was measured.
+        limit: With a value; not a percentage, whose whole may have changed since.
     """
     is_read = ~np.isnan(values)
     t_s = t_s[is_read]
     values = values[is_read]
     if not len(t_s):
-        return DryRun(0, 0.0)
-    is_above = values > threshold
-    rises = np.flatnonzero(is_above & ~np.concatenate(([False], is_above[:-1])))
-    falls = np.flatnonzero(is_above & ~np.concatenate((is_above[1:], [False])))
-    n = 0
-    last_s = -np.inf
-    for rise, fall in zip(rises, falls, strict=True):
-        held = np.flatnonzero(t_s[rise : fall + 1] - t_s[rise] >= hold_s)
-        if len(held) and t_s[rise + held[0]] - last_s >= cool_down_s:
-            n = n + 1
-            last_s = float(t_s[rise + held[0]])
-    return DryRun(n, float(t_s[-1] - t_s[0]))
+        return DryRun((), 0, 0.0)
+    span_s = float(t_s[-1] - t_s[0])
+    above = np.flatnonzero(values > (math.inf if limit.value is None else limit.value))
+    first = int(above[0]) if len(above) else len(t_s)  # no earlier reading changes anything
+    watch = LimitWatch(_as_one_action(limit))
+    acted_s: list[float] = []
+    crossings = 0
+    for now_s, value in zip(t_s[first:].tolist(), values[first:].tolist(), strict=True):
+        was_crossed = watch.is_crossed
+        event = watch.observe(value, None, now_s)
+        if event is not None and event.crossed:
+            crossings += not was_crossed
+            if event.answered:
+                acted_s.append(now_s)
+                watch.reset_base()
+    return DryRun(tuple(acted_s), crossings, span_s)
+
+
+def _as_one_action(limit: LimitSpec) -> LimitSpec:
+    is_auto = limit.action == "auto"
+    return msgspec.structs.replace(limit, action="collect") if is_auto else limit
 
 
 def dry_run_text(
@@ -65,12 +75,19 @@ def dry_run_text(
     """Describe the result in one sentence."""
     limit = round_amount(metric, threshold)
     span = duration_text(found.span_s)
-    if not found.n:
+    if not found.acted_s:
         return tr("In the {span} measured, {limit} was never exceeded.").format(
             span=span, limit=limit
         )
-    times = tr("once") if found.n == 1 else tr("{n} times").format(n=found.n)
+    n = found.crossings
+    times = tr("once") if n == 1 else tr("{n} times").format(n=n)
     return tr(
         "In the {span} measured, {limit} was exceeded {times}:"
         " about {n}\u00a0\u00d7\u00a0{action}."
-    ).format(span=span, limit=limit, times=times, n=found.n, action=limit_action_name(action))
+    ).format(
+        span=span,
+        limit=limit,
+        times=times,
+        n=len(found.acted_s),
+        action=limit_action_name(action),
+    )

@@ -10,14 +10,10 @@ from kmonitor.ui.limits.limit_store import (
     metric_reading,
     strongest_limit,
 )
-from kmonitor.ui.limits.limit_text import (
-    limit_action_text,
-    metric_name_in_sentence,
-    round_amount,
-    threshold_value,
-)
+from kmonitor.ui.limits.limit_text import limit_action_text, round_amount, threshold_value
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import metric_name_in_sentence
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary
 

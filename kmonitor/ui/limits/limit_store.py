@@ -3,15 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from kmonitor.ui.limits.limit_text import (
-    METRIC_UNITS,
-    limit_action_name,
-    round_amount,
-    threshold_value,
-)
+from kmonitor.ui.limits.limit_text import limit_action_name, round_amount, threshold_value
 from kmonitor.ui.runs.sent_commands import CommandStore, SentCommand
 from kmonitor.ui.text.formats import byte_unit, unit_bytes
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS
 from kmonitor_agent.wire.messages.commands import (
     LimitAction,
     LimitMetric,

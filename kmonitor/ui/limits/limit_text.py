@@ -1,63 +1,27 @@
-"""Metrics, limits and their actions as text."""
+"""Limits and their actions as text."""
 
 import re
 from typing import Final
 
 from kmonitor.ui.text.formats import (
     NARROW_SPACE,
-    Unit,
-    amount_text,
     bytes_text,
     count_text,
     percent_text,
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.text.metrics import metric_amount, metric_name
 from kmonitor_agent.wire.messages.commands import (
-    STEP_TIME_METRICS,
     LimitAction,
     LimitMetric,
     LimitSpec,
 )
 
-METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
-    "ram": "bytes",
-    "vram": "bytes",
-    "graph": "operations",
-    **dict.fromkeys(STEP_TIME_METRICS, "seconds"),
-    "epoch_time": "seconds",
-    "functions": "functions",
-    "open_files": "count",
-    "threads": "count",
-    "processes": "count",
-    "shared_memory": "bytes",
-    "disk": "bytes",
-    "temp_disk": "bytes",
-}
-
 _RAW_LIMIT: Final = re.compile(
     r"limit (?P<metric>ram|vram|graph|functions) (?P<value>[0-9]+(\.[0-9]+)?(e\+[0-9]{2})?)"
 )
 """Limits as named by agents before 0.2: the number as `format` writes it in short."""
-
-_NAMES: Final[dict[LimitMetric, str]] = {
-    "ram": later("RAM"),
-    "vram": later("VRAM"),
-    "graph": later("Graph size"),
-    "step_time": later("Step time"),
-    "step_time_mean": later("Mean step time"),
-    "step_time_p95": later("Step time, 95th percentile"),
-    "step_time_p99": later("Step time, 99th percentile"),
-    "step_time_max": later("Longest step"),
-    "epoch_time": later("Epoch time"),
-    "functions": later("Functions"),
-    "open_files": later("Open file descriptors"),
-    "threads": later("Threads"),
-    "processes": later("Child processes"),
-    "shared_memory": later("Shared memory"),
-    "disk": later("Disk"),
-    "temp_disk": later("Temporary files"),
-}
 
 _ACTIONS: Final[dict[LimitAction, str]] = {
     "notify": later("notify"),
@@ -68,20 +32,6 @@ _ACTIONS: Final[dict[LimitAction, str]] = {
     "auto": later("auto"),
     "stop": later("stop"),
 }
-
-
-def metric_name(metric: LimitMetric) -> str:
-    return tr(_NAMES[metric])
-
-
-def metric_name_in_sentence(metric: LimitMetric) -> str:
-    """Name of a metric within a sentence: "RAM", "graph size"."""
-    name = metric_name(metric)
-    return name if name.isupper() else name[:1].lower() + name[1:]
-
-
-def metric_amount(metric: LimitMetric, value: float) -> str:
-    return amount_text(value, METRIC_UNITS[metric])
 
 
 def round_amount(metric: LimitMetric, value: float) -> str:

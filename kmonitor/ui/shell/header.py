@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.ui.charts.cards import card_title
-from kmonitor.ui.limits.limit_text import metric_name, round_amount, threshold_value
+from kmonitor.ui.limits.limit_text import round_amount, threshold_value
 from kmonitor.ui.runs.run_states import Tone, has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.text.formats import (
     NARROW_SPACE,
@@ -16,6 +16,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import metric_name
 from kmonitor.ui.verdicts.forecast_text import (
     brief_forecast_text,
     epochs_left_before,

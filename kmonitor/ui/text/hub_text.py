@@ -76,11 +76,11 @@ _MAP_FORMS: Final = (
     ),
     later("the CPU allocator does not count tensors below 256 KiB: the estimate adds them"),
     later(
-        "the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the"
-        " {whole} MiB that a step at batch size {batch} should need; a larger batch shows more"
+        "the CPU allocator does not count tensors below 256 KiB: it saw {took} of the"
+        " {whole} that a step at batch size {batch} should need; a larger batch shows more"
     ),
     later(
-        "{n} MiB of resident memory is neither weights nor optimizer state; it may be data on"
+        "{size} of resident memory is neither weights nor optimizer state; it may be data on"
         " the device or another model, for example"
     ),
     # Notes on a layer.
@@ -273,7 +273,7 @@ _FORMS: Final = (
     later("it expired before a safe point was reached"),
     later("this run does not accept commands: it was started with commands=False"),
     later("this hub has no such run"),
-    later("the limit was exceeded again within its cool-down"),
+    later("the limit was exceeded again within its cooldown"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
     later("out of memory"),

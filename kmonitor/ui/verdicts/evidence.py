@@ -6,10 +6,10 @@ from typing import Final
 
 from kmonitor.ui.charts.cards import NO_RATE, RateLabel, card_title
 from kmonitor.ui.guide.pages import heading_slug
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import rate_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_label import QUIET_STATES
 from kmonitor.ui.verdicts.verdict_text import (

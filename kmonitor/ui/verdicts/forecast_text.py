@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
+from kmonitor.ui.limits.limit_text import round_amount
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import count_text, moment_text, rate_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.verdict_text import unit_name, units_text
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary

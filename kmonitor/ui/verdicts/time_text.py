@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from kmonitor.ui.limits.limit_text import METRIC_UNITS
 from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import amount_text, count_text, percent_text
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, RECENT_UNITS
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name_in_sentence
 from kmonitor.ui.text.formats import (
     bytes_text,
     change_text,
@@ -14,6 +13,7 @@ from kmonitor.ui.text.formats import (
     rate_text,
 )
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name_in_sentence
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
     slower_since_text,

@@ -182,7 +182,7 @@ class LimitCrossed(Event, frozen=True, tag="crossing"):
         value: Value of the metric when it crossed, in its unit.
         threshold: Threshold of the limit, in the same unit.
         crossed: True when it was crossed, False when it was released.
-        answered: False during the cool-down: recorded, without an action.
+        answered: False during the cooldown: recorded, without an action.
     """
 
     metric: LimitMetric

@@ -75,7 +75,7 @@ def test_auto_restarts_once_and_then_says_that_nothing_more_helps(
     assert second["last"] == 4
     assert not first["notices"]
     [helpless] = [text for text in second["notices"] if "nothing helped" in text]
-    assert "restart skipped: the limit was exceeded again within its cool-down" in helpless
+    assert "restart skipped: the limit was exceeded again within its cooldown" in helpless
     assert first["limits"] == second["limits"] == [["functions", "ada"], ["graph", "script"]]
 
 

@@ -1,9 +1,8 @@
-"""Which alerts are due: held, once in a cool-down, never of what is long over."""
+"""Which alerts are due: held, once in a cooldown, never of what is long over."""
 
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
 from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_held, encode_held
@@ -15,7 +14,6 @@ from kmonitor.alerts.rules import (
     rule_name,
 )
 from kmonitor.ui.alerts.alert_text import alert_facts, alert_level, alert_text, rule_title
-from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_text
 from kmonitor_agent.wire.messages import events
 from tests.support.made_up_runs import GIB, NOW_WALL_S
 
@@ -150,7 +148,7 @@ def test_actions_that_succeed_or_that_somebody_asked_for_are_not_told(change: di
     assert due(alerts, 100.0) == []
 
 
-def test_the_cool_down_of_one_step_of_a_limit_does_not_hide_the_next():
+def test_the_cooldown_of_one_step_of_a_limit_does_not_hide_the_next():
     alerts = AlertEvaluator()
     tell(alerts, CROSSED)
     assert len(due(alerts, 5.0)) == 1
@@ -164,7 +162,7 @@ def test_the_cool_down_of_one_step_of_a_limit_does_not_hide_the_next():
 
 
 def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_hide_it():
-    rule = AlertRule(hold_s=30.0, cool_down_s=600.0)
+    rule = AlertRule(hold_s=30.0, cooldown_s=600.0)
     alerts = AlertEvaluator(AlertSettings(rules={"verdict:step_time": rule}))
     slower = events.Verdict(t_s=1.0, metric="step_time", state="growing", per="epoch", turned=True)
     tell(alerts, slower)
@@ -211,8 +209,8 @@ def test_a_limit_must_be_crossed_for_as_long_as_the_rule_says():
     assert [alert.wall_s for alert in due(alerts, 40.0)] == [NOW_WALL_S + 35.0]
 
 
-def test_a_cool_down_is_counted_and_told_with_the_next():
-    alerts = desk(cool_down_s=60.0)
+def test_a_cooldown_is_counted_and_told_with_the_next():
+    alerts = desk(cooldown_s=60.0)
     for at_s in (0.0, 20.0, 40.0):
         tell(alerts, CROSSED, at_s)
         found = due(alerts, at_s)
@@ -225,7 +223,7 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
     assert alert_text(alert).endswith("(2 more like this)")
 
 
-def test_runs_and_metrics_have_cool_downs_of_their_own():
+def test_runs_and_metrics_have_cooldowns_of_their_own():
     alerts = AlertEvaluator()
     tell(alerts, CROSSED)
     alerts.apply_event(
@@ -299,32 +297,10 @@ def test_every_rule_has_words_and_a_usual_form():
     assert all(AlertSettings().rule(*key).is_on for key in rule_keys())
 
 
-def test_a_dry_run_counts_what_rises_above_the_limit_once_in_a_cool_down():
-    t_s = np.arange(10.0) * 10.0
-    values = np.array([1.0, 9.0, 9.0, 1.0, 9.0, np.nan, 1.0, 9.0, 1.0, 1.0])
-
-    def counted(threshold: float, hold_s: float = 0.0, cool_down_s: float = 0.0) -> int:
-        return dry_run(t_s, values, threshold=threshold, hold_s=hold_s, cool_down_s=cool_down_s).n
-
-    assert [counted(8.0), counted(8.0, cool_down_s=40.0), counted(9.0)] == [3, 2, 0]
-    assert [counted(8.0, hold_s=10.0), counted(8.0, hold_s=11.0)] == [1, 0]
-    none = dry_run(t_s[:0], values[:0], threshold=1.0, hold_s=0.0, cool_down_s=0.0)
-    assert none == DryRun(0, 0.0)
-    assert dry_run(t_s, values, threshold=8.0, hold_s=0.0, cool_down_s=0.0).span_s == 90.0
-
-
-def test_a_dry_run_is_told_in_a_sentence():
-    told = dry_run_text(DryRun(3, 7200.0), metric="ram", threshold=8 * GIB, action="reload")
-
-    assert "exceeded 3 times: about 3\u00a0\u00d7\u00a0reload" in told
-    never = dry_run_text(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
-    assert "never exceeded" in never
-
-
 def test_what_is_held_back_passes_to_the_next_evaluator_and_waits_for_what_is_over():
-    first = desk(hold_s=30.0, cool_down_s=600.0)
+    first = desk(hold_s=30.0, cooldown_s=600.0)
     tell(first, CROSSED)
-    second = desk(hold_s=30.0, cool_down_s=600.0)
+    second = desk(hold_s=30.0, cooldown_s=600.0)
     second.restore(decode_held(encode_held(first.held())), earliest_s=NOW_WALL_S + 100.0)
 
     assert due(second, 99.0) == []
@@ -342,11 +318,11 @@ def test_what_ended_while_no_hub_ran_is_not_told_however_long_that_was():
     assert due(second, 5000.0) == []
 
 
-def test_a_cool_down_outlasts_the_hub():
-    first = desk(cool_down_s=600.0)
+def test_a_cooldown_outlasts_the_hub():
+    first = desk(cooldown_s=600.0)
     tell(first, CROSSED)
     assert len(due(first, 0.0)) == 1
-    second = desk(cool_down_s=600.0)
+    second = desk(cooldown_s=600.0)
     second.restore(decode_held(encode_held(first.held())), earliest_s=NOW_WALL_S)
     tell(second, CROSSED, at_s=100.0)
     assert due(second, 100.0) == []

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from kmonitor.connect.follower import Connected, Disconnected, News, RouteChanged
-from kmonitor.connect.host_connection import RemoteHubFollower
 from kmonitor.connect.host_errors import HostError
+from kmonitor.connect.host_follower import HostFollower
 from kmonitor.connect.local_hub import ensure_hub, request_local_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.remote_hub import ConnectCancelled, ensure_remote
@@ -30,15 +30,15 @@ pytestmark = [pytest.mark.ssh, pytest.mark.slow]
 class Followed:
     """A host as a window follows it, and all that it told."""
 
-    def __init__(self, link: RemoteHubFollower) -> None:
-        self.link = link
+    def __init__(self, follower: HostFollower) -> None:
+        self.follower = follower
         self.news: list[News] = []
         self._waited_for = 0
 
     def pump(self) -> None:
-        while self.link.inbox:
-            self.news.append(self.link.inbox.popleft())
-        self.link.drained()
+        while self.follower.inbox:
+            self.news.append(self.follower.inbox.popleft())
+        self.follower.drained()
 
     def wait(self, condition: Callable[[News], bool], what: str) -> None:
         """Wait for news of a kind, the first after those waited for before."""
@@ -63,14 +63,12 @@ class Followed:
 @contextmanager
 def following(folders: Folders, socket: str = "") -> Iterator[Followed]:
     host = RememberedHost(NAME, socket=socket)
-    followed = Followed(
-        RemoteHubFollower(host, make_socket_path(folders), wake_reader=lambda: None)
-    )
-    followed.link.start()
+    followed = Followed(HostFollower(host, make_socket_path(folders), wake_reader=lambda: None))
+    followed.follower.start()
     try:
         yield followed
     finally:
-        followed.link.stop()
+        followed.follower.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -180,7 +178,7 @@ def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders:
         assert closed.retry_in_s is None
         assert "key" in closed.what
         ssh_host.configure()
-        followed.link.retry_now()
+        followed.follower.retry_now()
 
         followed.wait_connected()
 

@@ -60,7 +60,7 @@ def test_notify_is_told_and_nothing_done(kept: Kept):
     assert kept.requests == []
 
 
-def test_same_limits_of_the_next_callback_keep_their_cool_down(kept: Kept):
+def test_same_limits_of_the_next_callback_keep_their_cooldown(kept: Kept):
     kept.keeper.set_by_script((GRAPH,))
     kept.keeper.observe("graph", BoundedReading(150.0))
     kept.keeper.observe("graph", BoundedReading(50.0))
@@ -171,7 +171,7 @@ def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: 
     )
 
 
-def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Kept):
+def test_level_in_its_cooldown_is_asked_for_again_when_that_has_passed(kept: Kept):
     watch = crossed_by_auto(kept)
     kept.keeper.next_step(watch, {})
     kept.keeper.reset_base(watch)

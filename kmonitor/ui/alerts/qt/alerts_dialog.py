@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from kmonitor.alerts.delivery import invalid_command_reason, invalid_webhook_reason
 from kmonitor.alerts.rules import (
-    LONGEST_COOL_DOWN_S,
+    LONGEST_COOLDOWN_S,
     LONGEST_HOLD_S,
     AlertRule,
     AlertSettings,
@@ -44,13 +44,13 @@ class _Row:
     key: RuleKey
     is_on: QCheckBox
     hold: QSpinBox
-    cool_down: QSpinBox
+    cooldown: QSpinBox
 
     def rule(self) -> AlertRule:
         return AlertRule(
             is_on=self.is_on.isChecked(),
             hold_s=float(self.hold.value()),
-            cool_down_s=self.cool_down.value() * _MINUTE_S,
+            cooldown_s=self.cooldown.value() * _MINUTE_S,
         )
 
 
@@ -217,13 +217,13 @@ class AlertsDialog(QDialog):
                 key,
                 QCheckBox(),
                 _amount(int(rule.hold_s), int(LONGEST_HOLD_S)),
-                _amount(round(rule.cool_down_s / _MINUTE_S), int(LONGEST_COOL_DOWN_S / _MINUTE_S)),
+                _amount(round(rule.cooldown_s / _MINUTE_S), int(LONGEST_COOLDOWN_S / _MINUTE_S)),
             )
             row.is_on.setChecked(rule.is_on)
-            for box in (row.hold, row.cool_down):
+            for box in (row.hold, row.cooldown):
                 box.setEnabled(rule.is_on)
                 row.is_on.toggled.connect(box.setEnabled)
-            for column, widget in enumerate((row.is_on, row.hold, row.cool_down)):
+            for column, widget in enumerate((row.is_on, row.hold, row.cooldown)):
                 grid.addWidget(widget, number, column)
             self._rows[rule_name(*key)] = row
         grid.setRowStretch(grid.rowCount(), 1)
@@ -235,9 +235,9 @@ class AlertsDialog(QDialog):
         row.hold.setSuffix(f" {self.tr('s')}")
         row.hold.setSpecialValueText(self.tr("immediately"))
         row.hold.setAccessibleName(self.tr("{rule}: after").format(rule=title))
-        row.cool_down.setSuffix(f" {self.tr('min')}")
-        row.cool_down.setSpecialValueText(self.tr("every time"))
-        row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=title))
+        row.cooldown.setSuffix(f" {self.tr('min')}")
+        row.cooldown.setSpecialValueText(self.tr("every time"))
+        row.cooldown.setAccessibleName(self.tr("{rule}: at most every").format(rule=title))
 
     def _set_field_texts(self, field: QLineEdit, title: str, hint: str) -> None:
         label = self._form.labelForField(field)

@@ -20,7 +20,7 @@ from typing_extensions import override
 from kmonitor.ui.compare.compare_state import CompareCell, CompareRow, LegendEntry
 from kmonitor.ui.history.selection import MIN_COMPARED
 from kmonitor.ui.limits.limit_store import CHART_METRICS
-from kmonitor.ui.limits.limit_text import metric_name
+from kmonitor.ui.text.metrics import metric_name
 from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import SegmentedControl

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.base.errors import UserError
 from kmonitor.connect.follower import HubFollower, RouteChanged
-from kmonitor.connect.host_connection import RemoteHubFollower
+from kmonitor.connect.host_follower import HostFollower
 from kmonitor.connect.hub_socket import NetworkHub, network_hub
 from kmonitor.connect.remembered_hosts import HostNameTaken, HostStore, RememberedHost
 from kmonitor.connect.ssh import make_socket_path
@@ -181,12 +181,12 @@ class HostsController(QObject):
 
     def _follow(self, host: RememberedHost) -> str:
         try:
-            make_link = self._link_maker(host)
+            make_follower = self._follower_maker(host)
         except (NotPrivate, OSError, UserError) as exc:
             return str(exc)
         self._workspace.add_host(host.address, host.called)
         self._known[host.address] = host
-        bridge = HubBridge(make_link, self, at=host.address)
+        bridge = HubBridge(make_follower, self, at=host.address)
         bridge.route_changed.connect(self._on_bridge_route_changed)
         self._listen_to(bridge)
         self._bridges[host.address] = bridge
@@ -200,13 +200,13 @@ class HostsController(QObject):
     def _is_handled(self, message: msgspec.Struct) -> bool:
         return any(takes(message) for takes in self.takers)
 
-    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], FollowedHub]:
+    def _follower_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], FollowedHub]:
         if host.address.startswith(SCHEME):
             hub = self._hubs[host.address] = network_hub(host.address, self._folders)
             return lambda wake_reader: HubFollower(hub, wake_reader=wake_reader)
         local = make_socket_path(self._folders)
         self._hubs[host.address] = ipc_endpoint(local)
-        return lambda wake_reader: RemoteHubFollower(host, local, wake_reader=wake_reader)
+        return lambda wake_reader: HostFollower(host, local, wake_reader=wake_reader)
 
     def _disconnect_host(self, address: str) -> None:
         self._known.pop(address, None)

@@ -20,7 +20,7 @@ _BUDGET_S = 0.008
 
 
 class FollowedHub(Protocol):
-    """A followed hub, here or on another host: `HubFollower`, `RemoteHubFollower`."""
+    """A followed hub, here or on another host: `HubFollower`, `HostFollower`."""
 
     @property
     def inbox(self) -> "deque[News]":
@@ -47,7 +47,7 @@ class FollowedHub(Protocol):
 
 
 class HubBridge(QObject):
-    """Owns a link and its threads; everything else here runs on the main thread.
+    """Owns a follower and its threads; everything else here runs on the main thread.
 
     Signals:
         drained: Messages were processed; main thread.
@@ -67,7 +67,7 @@ class HubBridge(QObject):
 
     def __init__(
         self,
-        make_link: Callable[[Callable[[], None]], FollowedHub],
+        make_follower: Callable[[Callable[[], None]], FollowedHub],
         parent: QObject | None = None,
         *,
         at: str = HERE,
@@ -75,7 +75,7 @@ class HubBridge(QObject):
         """Does nothing before `start`.
 
         Args:
-            make_link: Creates the link, given the function that wakes this bridge.
+            make_follower: Creates the follower, given the function that wakes this bridge.
             at: See `at` of the class.
         """
         super().__init__(parent)
@@ -83,7 +83,7 @@ class HubBridge(QObject):
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
         self._workspace: Workspace | None = None
         self._is_started = False
-        self._link = make_link(self._emit_woken)
+        self._follower = make_follower(self._emit_woken)
         self._woken.connect(self._on_self_woken, Qt.ConnectionType.QueuedConnection)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -94,25 +94,25 @@ class HubBridge(QObject):
         """Start following; messages go to this workspace."""
         self._workspace = workspace
         self._is_started = True
-        workspace.attach_hub(self._link.send_request, self.at)
-        self._link.start()
+        workspace.attach_hub(self._follower.send_request, self.at)
+        self._follower.start()
 
     def stop(self) -> None:
-        """Stop the link's threads."""
+        """Stop the follower's threads."""
         self._rest.stop()
         if self._workspace is not None and self._is_started:
             self._is_started = False
             self._workspace.detach_hub(self.at)
-            self._link.stop()
+            self._follower.stop()
 
     def send_request(self, message: msgspec.Struct) -> int:
         """Send a message to the hub; returns the request number that its reply carries."""
-        return self._link.send_request(message)
+        return self._follower.send_request(message)
 
     @Slot()
     def retry_now(self) -> None:
         """Retry without waiting for the next attempt."""
-        self._link.retry_now()
+        self._follower.retry_now()
 
     def _emit_woken(self) -> None:
         self._woken.emit()
@@ -123,7 +123,7 @@ class HubBridge(QObject):
         if workspace is None or not self._is_started:
             return
         end = time.monotonic() + _BUDGET_S
-        inbox = self._link.inbox
+        inbox = self._follower.inbox
         while inbox:
             self._apply_news(workspace, inbox.popleft())
             if time.monotonic() > end:
@@ -131,7 +131,7 @@ class HubBridge(QObject):
         if inbox:
             self._rest.start()
         else:
-            self._link.drained()
+            self._follower.drained()
         self.drained.emit()
 
     def _apply_news(self, workspace: Workspace, news: object) -> None:

@@ -25,11 +25,11 @@ from kmonitor.ui.charts.qt.chart_grid import ChartGrid
 from kmonitor.ui.events.qt.records_view import RecordsPanel
 from kmonitor.ui.hosts.qt.connection_views import Banner, StatusBar
 from kmonitor.ui.limits.limit_store import CHART_METRICS
-from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.run_tree.qt.run_tree_view import RunTreePanel
 from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar
 from kmonitor.ui.shell.qt.first_start_view import FirstStartPanel
 from kmonitor.ui.shell.qt.header_view import HeaderPanel
+from kmonitor.ui.text.metrics import metric_name
 from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.style_sheet import set_window_theme
 from kmonitor.ui.theme.qt.theme import Theme

@@ -162,11 +162,11 @@ def test_an_epoch_of_a_second_fit_starts_anew(parts: HubParts):
 def test_a_process_that_is_gone_without_a_word_is_lost(parts: HubParts, gone_pid: int):
     record = parts.started_run(pid=gone_pid)
     liveness, _ = liveness_of(parts)
-    liveness.judge_all()
+    liveness.update_all()
     assert record.state == "starting"
 
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "lost"
     assert record.summary().state_why == "its process ended unexpectedly"
@@ -183,7 +183,7 @@ def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
 
     liveness, _ = liveness_of(parts, ship)
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "finished"
 
@@ -196,7 +196,7 @@ def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_end
     sessions.add(AgentConnection(b"a", record.run, record.session, 0.0, parts.clock.monotonic_s()))
 
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "lost"
     assert len(sessions) == 0
@@ -209,10 +209,10 @@ def test_a_run_is_silent_while_what_its_dead_process_left_is_read(parts: HubPart
     for _ in range(8):
         parts.clock.move(4.0)
         parts.take(record, FIT)
-        liveness.judge_all()
+        liveness.update_all()
 
     assert record.state == "silent"
-    assert "its process is gone" in record.seen_why
+    assert "its process is gone" in record.liveness_why
 
 
 def test_a_spool_that_a_child_of_the_dead_process_holds_is_not_awaited_for_ever(
@@ -223,7 +223,7 @@ def test_a_spool_that_a_child_of_the_dead_process_holds_is_not_awaited_for_ever(
 
     for _ in range(4):
         parts.clock.move(4.0)
-        liveness.judge_all()
+        liveness.update_all()
 
     assert record.state == "lost"
 
@@ -236,7 +236,7 @@ def test_a_process_that_took_over_a_run_keeps_it_until_it_tells_its_pid(
     sessions.add(AgentConnection(b"a", record.run, new_id(), 0.0, parts.clock.monotonic_s()))
 
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "starting"
     assert len(sessions) == 1
@@ -249,7 +249,7 @@ def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
     parts.take(record, FIT)
 
     parts.clock.move(12.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "silent"
     assert record.summary().state_why == "no data for 10 s; its process is alive"
@@ -263,10 +263,10 @@ def test_a_silent_run_that_is_heard_again_goes_on(parts: HubParts):
     sessions.add(session)
     parts.take(record, FIT)
     parts.clock.move(12.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     sessions.note_message(session, parts.clock.monotonic_s())
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "training"
 
@@ -276,7 +276,7 @@ def test_a_process_on_another_host_is_never_called_lost(parts: HubParts, gone_pi
     liveness, _ = liveness_of(parts)
 
     parts.clock.move(100_000.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "silent"
     assert "no data for 1 day" in record.summary().state_why
@@ -288,7 +288,7 @@ def test_a_private_run_on_this_host_is_lost_like_any_other(parts: HubParts, gone
     liveness, _ = liveness_of(parts)
 
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "lost"
 
@@ -301,7 +301,7 @@ def test_a_private_run_whose_host_cannot_be_recognised_stays_silent(
     liveness, _ = liveness_of(parts)
 
     parts.clock.move(100.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "silent"
     assert "cannot be seen from here" in record.summary().state_why
@@ -319,7 +319,7 @@ def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
     liveness, _ = liveness_of(parts)
 
     parts.clock.move(2.0)
-    liveness.judge_all()
+    liveness.update_all()
 
     assert record.state == "lost"
 
@@ -330,12 +330,12 @@ def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     silent = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, _ = liveness_of(parts)
     parts.clock.move(7.0)
-    liveness.judge_all()
+    liveness.update_all()
     assert parts.event_log.commit()
 
     parts.reopen()
     liveness, _ = liveness_of(parts)
-    liveness.judge_all()
+    liveness.update_all()
 
     registry = parts.event_log.registry
     states = {run: record.state for run in (lost.run, silent.run) if (record := registry.get(run))}
@@ -350,7 +350,7 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
     for _ in range(2):
         liveness, _ = liveness_of(parts)
         parts.clock.move(2.0)
-        liveness.judge_all()
+        liveness.update_all()
         assert parts.event_log.commit()
         parts.reopen()
 

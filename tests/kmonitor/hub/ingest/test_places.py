@@ -57,7 +57,7 @@ def liveness_of(parts: HubParts, processes: ProcessWatch) -> Liveness:
 def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     """State and reason once the hub has looked."""
     processes = ProcessWatch(parts.path.parent)
-    liveness_of(parts, processes).judge_all()
+    liveness_of(parts, processes).update_all()
     summary = record.summary()
     return summary.state, summary.state_why
 
@@ -181,7 +181,7 @@ def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
     liveness = liveness_of(parts, processes)
 
     parts.clock.move(1800.0)
-    liveness.judge_all()
+    liveness.update_all()
     assert not liveness.is_abandoned(record)
     parts.clock.move(1900.0)
     assert liveness.is_abandoned(record)

@@ -134,11 +134,11 @@ def test_long_pauses_are_told_in_whole_seconds(parts: HubParts, run: RunRecord):
 
 def test_a_run_that_ends_or_sends_nothing_is_told_by_that(parts: HubParts, run: RunRecord):
     hang(parts, run)
-    run.seen, run.seen_why = "silent", "no data for 5 s"
+    run.liveness, run.liveness_why = "silent", "no data for 5 s"
     assert run.summary().state_why == "no data for 5 s"
     assert run.summary().stalled_wall_s is None
 
-    run.seen = ""
+    run.liveness = ""
     parts.take(run, FitEnded(t_s=80.0, fit=1, how="failed"))
     assert run.summary().stalled_wall_s is None
     assert run.stalled_since_s is None

@@ -86,7 +86,7 @@ def test_what_was_not_read_is_absent_and_never_nothing(parts: HubParts, book: Ru
 
 def test_a_silent_run_has_no_readings_any_more(parts: HubParts, book: RunMetricsStore):
     record = run_of(parts, ram_bytes=1.0, ram_process_bytes=1.0)
-    record.seen = "silent"
+    record.liveness = "silent"
 
     found = told(snapshot(book, [record]))
     assert found["kmonitor_run_state", "net", "silent"] == 1

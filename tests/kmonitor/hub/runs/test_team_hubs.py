@@ -123,7 +123,7 @@ def test_a_run_whose_hub_stores_nothing_more_is_silent(pair: Pair):
     pair.one.clock.move(QUIET_AFTER_S + 1.0)
     pair.look()
 
-    assert (shown.state, "its hub" in shown.seen_why) == ("silent", True)
+    assert (shown.state, "its hub" in shown.liveness_why) == ("silent", True)
 
 
 def test_a_run_that_goes_on_at_another_hub_is_kept_by_each_as_far_as_it_was_told(pair: Pair):

@@ -43,7 +43,7 @@ _HUES: Final = {
 """Hues of the parts, as indices for `Palette.hue`."""
 
 
-class TimeChart:
+class EpochPartsChart:
     """Builds the chart's state for the selected run; main thread only."""
 
     def __init__(self, workspace: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:

@@ -1,4 +1,4 @@
-"""The connection to a hub on another host: its route over ssh, kept open, and its follower.
+"""A hub on another host: its follower, and its route over ssh, which is kept open.
 
 Two threads: `HostRoute` finds the hub, forwards its socket and reconnects (`kmonitor-host`);
 `HubFollower` reads through the socket (`kmonitor-follower`) and reports a missing reply.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("kmonitor.connect")
 
 
-class RemoteHubFollower:
+class HostFollower:
     """A `HubFollower` for a hub on another host: the same methods, over a `HostRoute`.
 
     While the route is closed, the follower is suspended, and the news concerns the route.
