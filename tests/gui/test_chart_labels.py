@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from kmonitor.ui.plots.chart_state import CurveState
 from kmonitor.ui.plots.labels import (
+    FlagPosition,
+    ahead_of_flags,
     clear_of_dots,
     flag_positions,
     free_left,
@@ -71,6 +73,17 @@ def test_label_moves_behind_a_flag_in_its_way_or_finds_no_place():
     assert free_left(50.0, (8.0, 400.0), []) == 8.0
     assert free_left(50.0, (8.0, 400.0), [(20.0, 60.0)]) == 64.0
     assert free_left(50.0, (8.0, 100.0), [(20.0, 60.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("flag", "left"), [((0.0, 90.0), 100.0), ((120.0, 180.0), 200.0), ((120.0, 240.0), None)]
+)
+def test_text_at_a_point_gives_way_to_flags_or_is_left_out(
+    flag: tuple[float, float], left: float | None
+):
+    flags = [FlagPosition(flag[0], flag[0], flag[1] - flag[0]), FlagPosition(150.0, 150.0, 0.0)]
+
+    assert ahead_of_flags(200.0, 100.0, (0.0, 400.0), flags) == left
 
 
 @given(ys=st.lists(st.floats(-50, 300), max_size=30))

@@ -140,6 +140,23 @@ def clear_of_dots(
     return y
 
 
+def ahead_of_flags(
+    x: float, width: float, within: Span, flags: Sequence[FlagPosition]
+) -> float | None:
+    """Left edge of a label that ends or begins at `x` and covers no flag; None without room.
+
+    Args:
+        x: Where the label ends, or else begins.
+        width: Width of the label.
+        within: Least left and largest right edge.
+        flags: Flags in the label's line.
+    """
+    occupied = [flag.span for flag in flags if flag.width]
+    sides = ((x - width, x), (x, x + width))
+    free = [side for side in sides if _is_within(side, within) and not _meets(side, occupied)]
+    return free[0][0] if free else None
+
+
 def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:
     """Left edge of the leftmost free space for a label, or None if there is none."""
     left = within[0]

@@ -11,6 +11,7 @@ from kmonitor.ui.plots.labels import (
     DOT_PX,
     FlagPosition,
     Span,
+    ahead_of_flags,
     clear_of_dots,
     free_left,
     place_flags,
@@ -68,9 +69,9 @@ class PlacedLabel:
 
 def paint_overlay(painter: QPainter, scene: Scene) -> None:
     """Paint everything that lies over the curves; coordinates are the widget's."""
-    _paint_forecast(painter, scene)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     flags = placed_flags(scene)
+    _paint_forecast(painter, scene, [position for _, position in flags])
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     _paint_flags(painter, scene, flags)
     ends = end_points(scene)
     _paint_names(painter, scene, ends)
@@ -100,7 +101,7 @@ _FORECAST_TEXT_PX = 14.0
 _BAND_OPACITY = 0.16
 
 
-def _paint_forecast(painter: QPainter, scene: Scene) -> None:
+def _paint_forecast(painter: QPainter, scene: Scene, flags: list[FlagPosition]) -> None:
     """Draw the line up to the limit, and the band of its uncertainty."""
     forecast = scene.chart_state.forecast
     frame = scene.frame
@@ -113,7 +114,7 @@ def _paint_forecast(painter: QPainter, scene: Scene) -> None:
     meets = QPointF(frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
     _paint_band(painter, scene, forecast, start)
     if forecast.limit_text:
-        _paint_limit_met(painter, scene, forecast.limit_text, start, meets)
+        _paint_limit_met(painter, scene, forecast.limit_text, (start, meets), flags)
     colour = scene.colours.colour("warn")
     pen = QPen(colour, 1.5)
     pen.setDashPattern([4.0, 3.0])
@@ -147,10 +148,18 @@ def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start:
 
 
 def _paint_limit_met(
-    painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
+    painter: QPainter,
+    scene: Scene,
+    text: str,
+    line: tuple[QPointF, QPointF],
+    flags: list[FlagPosition],
 ) -> None:
-    """Draw a limit that has no line of its own: dotted ahead, with its text beside it."""
+    """Draw a limit that has no line of its own: dotted ahead, with its text above it.
+
+    Where flags leave no room, only the tooltip of the card has the text.
+    """
     frame = scene.frame
+    start, meets = line
     colours = scene.colours
     if meets.x() > frame.right or meets.y() < frame.top:
         return
@@ -159,12 +168,13 @@ def _paint_limit_met(
     painter.setPen(pen)
     painter.drawLine(QLineF(start.x(), round(meets.y()), frame.right, round(meets.y())))
     painter.setFont(colours.font(colours.meta_px, weight=QFont.Weight.Medium))
-    right = meets.x() + _DIAMOND_PX
-    width = min(colours.text_width(text, colours.meta_px) + 8.0, right - frame.left)
-    box = QRectF(
-        right - width, meets.y() - _DIAMOND_PX - _FORECAST_TEXT_PX, width, _FORECAST_TEXT_PX
-    )
-    painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+    width = colours.text_width(text, colours.meta_px) + 8.0
+    top = meets.y() - _DIAMOND_PX - _FORECAST_TEXT_PX
+    beside = flags if top < frame.top + FLAG_HEIGHT_PX else []
+    left = ahead_of_flags(meets.x() + _DIAMOND_PX, width, (frame.left, frame.right), beside)
+    if left is not None:
+        box = QRectF(left, top, width, _FORECAST_TEXT_PX)
+        painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
 
 
 _FLAG_WEIGHT = QFont.Weight.DemiBold
