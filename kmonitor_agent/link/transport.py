@@ -120,7 +120,10 @@ class Transport:
         if self._poller is None:
             return False
         if descriptor >= 0 and descriptor not in self._poller:
-            self._poller.register(descriptor)
+            import zmq  # noqa: PLC0415 - loaded already, as there is a poller
+
+            # Nothing else: a descriptor that wakes can be written at any time.
+            self._poller.register(descriptor, zmq.POLLIN)
         return bool(self._poller.poll(math.ceil(seconds * 1000)))
 
     def close(self, *, linger_s: float = 0.0) -> None:

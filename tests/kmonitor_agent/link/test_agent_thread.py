@@ -20,6 +20,7 @@ from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
+from kmonitor_agent.wire.messages.unions import Ping
 from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
@@ -272,11 +273,9 @@ def test_a_context_whose_sockets_were_not_closed_holds_up_no_collection(
     transport._open.pop().destroy(linger=0)
 
 
-def test_events_of_a_run_without_a_hub_are_spooled_without_a_turn(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
-):
-    agent = AgentThread(timing=replace(QUICK, retry_s=600.0, mark_s=600.0))
-    test = started(agent, folders, "run1")
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> list[AgentLoop]:
+    """One entry per turn of an agent's thread."""
     turns: list[AgentLoop] = []
     turn = AgentLoop.turn
 
@@ -285,6 +284,28 @@ def test_events_of_a_run_without_a_hub_are_spooled_without_a_turn(
         turn(loop)
 
     monkeypatch.setattr(AgentLoop, "turn", counted)
+    return turns
+
+
+def test_a_connected_run_without_events_turns_for_messages_alone(
+    agent: AgentThread, folders: Folders, turns: list[AgentLoop]
+):
+    with FakeHub(ingest_socket_path(folders)) as hub:
+        started(agent, folders, "run1", HubChoice())
+        hub.serve_until(lambda: hub.count(Ping) >= 2)
+        turns.clear()
+        hub.serve_until(lambda: hub.count(Ping) >= 7)
+
+        # One for each ping that is due, one for its answer, and some to spare.
+        assert len(turns) <= 50
+
+
+def test_events_of_a_run_without_a_hub_are_spooled_without_a_turn(
+    folders: Folders, turns: list[AgentLoop]
+):
+    agent = AgentThread(timing=replace(QUICK, retry_s=600.0, mark_s=600.0))
+    test = started(agent, folders, "run1")
+    turns.clear()
     before = test.link.status().last_seq
     for number in range(5):
         test.link.emit(epoch(number))
