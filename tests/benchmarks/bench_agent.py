@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -22,6 +23,7 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.events import EpochEnded, Sample, SessionStarted
+from tests.benchmarks.judging import Judge, Measured
 from tests.support.fake_hub import FakeHub
 
 IDLE_S = 20.0
@@ -110,10 +112,7 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
 
     The sample here is made of constants: what reading costs is the probes' own benchmark.
     """
-    hub = None
-    if with_hub:
-        code = f"from tests.benchmarks.bench_agent import serve; serve({str(folders.state)!r})"
-        hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    hub = started_hub(folders) if with_hub else None
     link = new_link(folders)
     link.every(1.0, lambda: link.emit(Sample(t_s=link.now_s(), fit=1, ram_bytes=1e9)))
     pause = threading.Event()
@@ -130,6 +129,12 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
     if hub is not None:
         hub.communicate(b"")
     return percent, whole
+
+
+def started_hub(folders: Folders) -> subprocess.Popen[bytes]:
+    """A hub in a process of its own, until its input closes: `communicate(b"")`."""
+    code = f"from tests.benchmarks.bench_agent import serve; serve({str(folders.state)!r})"
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
 
 
 def agent_thread() -> threading.Thread:
@@ -173,42 +178,44 @@ def at(times: list[float], fraction: float) -> float:
     return times[min(len(times) - 1, int(len(times) * fraction))]
 
 
-def show(what: str, value: str, target: str) -> None:
-    """One line of the table."""
-    print(f"| {what} | {value} | {target} |")
-
-
 def _with_folders(measure: Callable[[Folders], None]) -> None:
     with tempfile.TemporaryDirectory() as home:
         os.environ["KMONITOR_HOME"] = home
         measure(find_folders())
 
 
-def _emits(folders: Folders) -> None:
-    target = f"<= {EMIT_TARGET_US:g} us at p99"
+def _imports(judge: Judge) -> None:
+    seconds, cpu, loaded = import_s()
+    beside = f"{cpu:.3f} s of CPU; loaded by it: {loaded or 'no framework'}"
+    judge.take(Measured("import kmonitor_agent", seconds, IMPORT_TARGET_S, "s", beside=beside))
+
+
+def _emits(judge: Judge, folders: Folders) -> None:
     for what, pause_s, n in (
         ("emit in a tight loop", 0.0, 100_000),
         ("emit each 1 ms", 0.001, 3000),
         ("emit after 150 ms of silence (wakes the thread)", 0.15, 40),
     ):
         emits, appends = emit_us(folders, pause_s=pause_s, n=n)
-        value = (
-            f"p50 {at(emits, 0.5):.2f}, p99 {at(emits, 0.99):.2f} us "
-            f"(deque.append: {at(appends, 0.5):.2f}, {at(appends, 0.99):.2f})"
+        beside = (
+            f"p50 {at(emits, 0.5):.2f}; deque.append: {at(appends, 0.5):.2f}, "
+            f"{at(appends, 0.99):.2f}"
         )
-        show(what, value, target if pause_s < 0.01 else "rare; no target")
+        bound = EMIT_TARGET_US if pause_s < 0.01 else None  # rare
+        judge.take(Measured(f"{what}, p99", at(emits, 0.99), bound, "us", beside=beside))
 
 
-def _threads(folders: Folders) -> None:
+def _threads(judge: Judge, folders: Folders) -> None:
     for what, with_hub in (("no hub", False), ("with a hub", True)):
         thread, whole = thread_percent(folders, with_hub=with_hub)
-        value = f"{thread:.3f}% of a core (whole process {whole:.3f}%)"
-        show(f"agent's thread at 1 Hz, {what}", value, f"<= {THREAD_TARGET_PERCENT:g}%")
+        name, beside = f"agent's thread at 1 Hz, {what}", f"whole process {whole:.3f}%"
+        judge.take(Measured(name, thread, THREAD_TARGET_PERCENT, "% of a core", beside=beside))
 
 
-def _training(_: Folders) -> None:
+def _training(judge: Judge, _: Folders) -> None:
+    name = "agent's thread in a Keras training"
     if find_spec("keras") is None:
-        show("agent's thread in a Keras training", "no Keras here", "")
+        print(f"{name}: no Keras here")
         return
     done = subprocess.run(
         [sys.executable, "-c", TRAINING], capture_output=True, text=True, check=False
@@ -216,24 +223,18 @@ def _training(_: Folders) -> None:
     if done.returncode:
         raise SystemExit(done.stderr)
     percent, epochs = done.stdout.split()
-    value = f"{float(percent):.3f}% of a core ({epochs} epochs told)"
-    show("agent's thread in a Keras training", value, f"<= {THREAD_TARGET_PERCENT:g}%")
+    bound, beside = THREAD_TARGET_PERCENT, f"{epochs} epochs told"
+    judge.take(Measured(name, float(percent), bound, "% of a core", beside=beside))
 
 
-def main() -> None:
-    """Print the table."""
-    print("| what | measured | target |\n|---|---|---|")
-    seconds, cpu, loaded = import_s()
-    show(
-        "import kmonitor_agent",
-        f"{seconds:.3f} s ({cpu:.3f} s of CPU)",
-        f"<= {IMPORT_TARGET_S:g} s",
-    )
-    show("loaded by it", loaded or "nothing of these", "no framework")
-    _with_folders(_emits)
-    _with_folders(_threads)
-    _with_folders(_training)
+def main() -> int:
+    """Print what was measured; 1 if a bound is missed."""
+    with Judge() as judge:
+        _imports(judge)
+        for measure in (_emits, _threads, _training):
+            _with_folders(partial(measure, judge))
+    return judge.status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
