@@ -330,8 +330,9 @@ def test_no_turn_of_a_folds_thread_touches_what_is_the_scripts(
 
 
 @pytest.mark.promise(20)
+@pytest.mark.parametrize("at_least", [TURNS // 3, pytest.param(TURNS, marks=pytest.mark.full)])
 def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_least: int
 ):
     keras.utils.set_random_seed(3)
     model = dense_model()
@@ -345,7 +346,7 @@ def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
         for mode in ("assign", "recreate"):
             done = reload(framework, model, store, tag=CheckpointTag("run", 1, 0), mode=mode)
             assert done.ok, done.why
-        while turns.turns < TURNS:
+        while turns.turns < at_least:
             done = save(framework, model, store, tag=CheckpointTag("run", 1, 0))
             assert done.ok, done.why
 
