@@ -170,7 +170,6 @@ def test_auto_by_request_changes_no_result(uninterrupted: Result):
     result.assert_same(uninterrupted)
 
 
-@pytest.mark.full
 def test_reload_that_is_asked_to_recreate_does(uninterrupted: Result):
     monitor: Any = MonitorCallback(hub="off")
 
