@@ -109,7 +109,9 @@ def test_tables_in_a_pipe_leave_nothing_out(trained: SimulatedAgent):
     assert "31.2 GiB of 31.4 GiB" in ran["show", "last"].out
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize(
+    "columns", [80, *(pytest.param(n, marks=pytest.mark.full) for n in (60, 120))]
+)
 def test_what_is_missing_here_fits_a_terminal(tmp_path: Path, columns: int):
     with PseudoTerminal("doctor", columns=columns, lines=100) as terminal:
         terminal.wait_end()
