@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -86,6 +87,12 @@ def theil_sen_interval(
     return Slope(float(np.median(slopes)), float(slopes[first]), float(slopes[last]))
 
 
+@lru_cache(maxsize=4)
+def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First and second index of each pair of `n` points; a run's metrics have as many."""
+    return np.triu_indices(n, 1)
+
+
 def _pair_slopes(
     x: NDArray[np.float64], y: NDArray[np.float64], max_points: int
 ) -> tuple[NDArray[np.float64], int]:
@@ -99,7 +106,7 @@ def _pair_slopes(
         y = y[chosen]
     if len(x) < MIN_POINTS:
         return np.empty(0), len(x)
-    first, second = np.triu_indices(len(x), 1)
+    first, second = _pairs(len(x))
     runs = x[second] - x[first]
     rises = y[second] - y[first]
     differ = runs != 0.0

@@ -5,6 +5,7 @@ or reads a sparse file until memory is full.
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 
 import pytest
@@ -76,17 +77,27 @@ def test_what_is_allowed_still_opens_something():
 
 
 def test_nothing_in_a_training_sets_the_umask():
-    found = {file.name for file in product_files() for _, name in called(file) if name == "umask"}
+    found = {
+        file.name for file in product_files() for _, name, _ in calls(file) if name == "umask"
+    }
 
     assert found == SETS_THE_MASK
 
 
 def opens(file: SourceFile) -> Iterator[tuple[int, str]]:
     """Calls that open, make or empty something by its path."""
-    for call, name in called(file):
-        is_open = name == "open" and _names_a_mode(call)
-        if is_open or name in CLASSES or (name in METHODS and not _is_of_registry(call)):
-            yield call.lineno, name
+    yield from ((line, name) for line, name, is_opening in calls(file) if is_opening)
+
+
+@functools.cache
+def calls(file: SourceFile) -> tuple[tuple[int, str, bool], ...]:
+    """Line and last name of each call, and whether it opens something by its path."""
+    return tuple((call.lineno, name, _is_opening(call, name)) for call, name in called(file))
+
+
+def _is_opening(call: ast.Call, name: str) -> bool:
+    is_open = name == "open" and _names_a_mode(call)
+    return is_open or name in CLASSES or (name in METHODS and not _is_of_registry(call))
 
 
 def called(file: SourceFile) -> Iterator[tuple[ast.Call, str]]:

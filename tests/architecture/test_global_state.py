@@ -6,6 +6,7 @@ done; here stands what may not even be written. A reference counts, called or no
 
 import ast
 import fnmatch
+import functools
 from collections.abc import Iterator
 
 from tests.support.source_tree import SourceFile, source_files
@@ -149,8 +150,13 @@ ALLOWED: dict[str, dict[str, str]] = {
 """Why a file may name it all the same."""
 
 
-def named_in(file: SourceFile) -> Iterator[tuple[str, int]]:
+@functools.cache
+def named_in(file: SourceFile) -> tuple[tuple[str, int], ...]:
     """Every dotted name of a file that is forbidden, and where it stands."""
+    return tuple(_named_in(file))
+
+
+def _named_in(file: SourceFile) -> Iterator[tuple[str, int]]:
     aliases = dict(_aliases(file))
     yield from ((name, node.lineno) for name, node in file.imported() if _is_forbidden(name))
     for node in ast.walk(file.tree):
@@ -204,6 +210,7 @@ def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
     return _loaded(node) or "?"
 
 
+@functools.cache
 def _is_forbidden(name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in FORBIDDEN)
 

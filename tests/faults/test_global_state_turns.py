@@ -7,7 +7,7 @@ whole process is compared, and within it every call that draws or sets is heard.
 
 # pyright: basic
 import errno
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +57,9 @@ TURNS = 600
 Step = Iterator[None]
 """A part of the story that lets the training go on at each `yield`."""
 
+SHORT: Final = ("no_hub", "found", "lost", "full_disk", "commands")
+"""The chapters of `make test`; each of the others goes on from `found`."""
+
 
 class Story:
     """What happens around the agent, told turn by turn from within a fit."""
@@ -71,13 +74,15 @@ class Story:
         self.hub: FakeHub | None = None
         self.chapters: dict[str, int] = {}
 
-    def told(self) -> Step:
-        """Everything, one after the other."""
+    def told(self, chosen: Collection[str]) -> Step:
+        """The chosen chapters, one after the other; all where none is."""
         for chapter in (
             *(self.no_hub, self.found, self.lost, self.hung, self.refused, self.other_versions),
             *(self.bad_frames, self.forgotten, self.poisoned, self.full_disk, self.read_only_disk),
             *(self.commands, self.limits, self.asleep),
         ):
+            if chosen and chapter.__name__ not in chosen:
+                continue
             before = self.turns.turns
             yield from chapter()
             self.chapters[chapter.__name__] = self.turns.turns - before
@@ -275,9 +280,9 @@ class _Tells(keras.callbacks.Callback):
 
     model: Any
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, chosen: Collection[str]) -> None:
         super().__init__()
-        self._steps = story.told()
+        self._steps = story.told(chosen)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         if next(self._steps, self) is self:
@@ -285,20 +290,32 @@ class _Tells(keras.callbacks.Callback):
 
 
 @pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    ("chosen", "chapters", "at_least"),
+    [
+        pytest.param(SHORT, len(SHORT), TURNS // 3, id="short"),
+        pytest.param((), 14, TURNS, id="all", marks=pytest.mark.full),
+    ],
+)
 def test_no_turn_of_the_agents_thread_touches_what_is_the_scripts(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
+    folders: Folders,
+    monkeypatch: pytest.MonkeyPatch,
+    chosen: Collection[str],
+    chapters: int,
+    at_least: int,
 ):
     np.random.seed(3)
     keras.utils.set_random_seed(3)
     monitor = MonitorCallback("story")
     with agent_by_hand(monkeypatch) as turns:
         story = Story(turns, folders, monitor, monkeypatch)
-        dense_model().fit(**arrays(), epochs=2000, verbose=0, callbacks=[monitor, _Tells(story)])
+        callbacks = [monitor, _Tells(story, chosen)]
+        dense_model().fit(**arrays(), epochs=2000, verbose=0, callbacks=callbacks)
         RUNS.close()
 
     turns.assert_nothing_touched()
-    assert turns.turns >= TURNS
-    assert len(story.chapters) == 14
+    assert turns.turns >= at_least
+    assert len(story.chapters) == chapters
     assert len(READERS) > 60
 
 
@@ -330,8 +347,9 @@ def test_no_turn_of_a_folds_thread_touches_what_is_the_scripts(
 
 
 @pytest.mark.promise(20)
+@pytest.mark.parametrize("at_least", [TURNS // 3, pytest.param(TURNS, marks=pytest.mark.full)])
 def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_least: int
 ):
     keras.utils.set_random_seed(3)
     model = dense_model()
@@ -345,7 +363,7 @@ def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
         for mode in ("assign", "recreate"):
             done = reload(framework, model, store, tag=CheckpointTag("run", 1, 0), mode=mode)
             assert done.ok, done.why
-        while turns.turns < TURNS:
+        while turns.turns < at_least:
             done = save(framework, model, store, tag=CheckpointTag("run", 1, 0))
             assert done.ok, done.why
 

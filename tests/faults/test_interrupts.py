@@ -27,8 +27,8 @@ pytestmark = [*KERAS, pytest.mark.slow, LONG]
 Line = tuple[str, int, str]
 """File of ours, line and function."""
 
-IN_SHORT = 6
-"""Lines in `make test`, half of them where variables are made again."""
+COUNTS = [2, pytest.param(6, marks=pytest.mark.full)]
+"""Lines of each kind of training, half of a reload's where variables are made again."""
 
 PARTS = 6
 
@@ -167,13 +167,21 @@ def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -
     return [f"{line}: {why}" for line, why in found if why]
 
 
+def spread(lines: list[Line], count: int) -> list[Line]:
+    """So many, or one more, of all, evenly; of few none at the ends."""
+    step = max(1, len(lines) // count)
+    return lines[step // 2 :: step]
+
+
 @pytest.mark.promise(19)
+@pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
-def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(mode: str):
+def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(
+    mode: str, count: int
+):
     def chosen(lines: list[Line]) -> list[Line]:
         critical = [each for each in lines if each[2] in {"_make_all", "_rename_all", "recreate"}]
-        others = lines[:: len(lines) // (IN_SHORT // 2)]
-        return [*others, *critical[:: max(1, len(critical) // (IN_SHORT // 2))]]
+        return [*spread(lines, count // 2), *spread(critical, count // 2)]
 
     kind = "Ctrl+C" if mode == "recreate" else "a time limit"
     wrong = wrong_at(mode, kind, chosen)
@@ -181,8 +189,9 @@ def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(m
 
 
 @pytest.mark.promise(19)
-def test_what_a_handler_raises_at_some_lines_of_our_hooks_arrives():
-    wrong = wrong_at(HOOKS, "a time limit", lambda lines: lines[:: len(lines) // IN_SHORT])
+@pytest.mark.parametrize("count", COUNTS)
+def test_what_a_handler_raises_at_some_lines_of_our_hooks_arrives(count: int):
+    wrong = wrong_at(HOOKS, "a time limit", lambda lines: spread(lines, count))
     assert not wrong, "\n".join(wrong)
 
 

@@ -138,7 +138,12 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     [
         ("w.RecordsPanel.paintEvent = lambda *_: 1 / 0", 1, "failed: ZeroDivisionError"),
         ("a.save_screenshot = lambda *_: 1 / 0", 1, "No screenshot was saved.\nDetails are in "),
-        ("a.KmonitorApp._is_settled = lambda _: {}['gone']", 1, "KeyError"),
+        pytest.param(
+            "a.KmonitorApp._is_settled = lambda _: {}['gone']",
+            1,
+            "KeyError",
+            marks=pytest.mark.full,
+        ),
         ("s.ScreenshotTimer.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
     ],
 )

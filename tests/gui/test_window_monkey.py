@@ -58,7 +58,11 @@ def app(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "actions"),
-    [(7, 300), pytest.param(1, 10_000, marks=pytest.mark.full)],
+    [
+        (7, 60),
+        pytest.param(7, 300, marks=pytest.mark.full),
+        pytest.param(1, 10_000, marks=pytest.mark.full),
+    ],
 )
 def test_a_user_without_a_plan_breaks_nothing(
     app: KmonitorApp, fleet: Fleet, tmp_path: Path, seed: int, actions: int

@@ -21,7 +21,7 @@ from tests.support.stage import Stage, open_everything
 
 pytestmark = WINDOW
 
-QUICK = ("live", "out_of_memory", "settings_hosts", "verdict_sheet")
+QUICK = ("live", "settings_hosts")
 MENUS = ("limit_menu",)
 """Made anew for each opening."""
 

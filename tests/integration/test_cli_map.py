@@ -198,7 +198,9 @@ def build_model():
 """
 
 
-@pytest.mark.parametrize("stage", ["script", "function", "step"])
+@pytest.mark.parametrize(
+    "stage", ["script", pytest.param("function", marks=pytest.mark.full), "step"]
+)
 def test_ctrl_c_ends_a_map_and_its_process(tmp_path: Path, stage: str):
     (tmp_path / "wait.py").write_text(WAITING, encoding="utf-8")
     reached = tmp_path / "reached"

@@ -41,9 +41,11 @@ from tests.support.process_state import (
 )
 from tests.support.reloading import KERAS, arrays, dense_model, seed_everything
 from tests.support.running_tests import LONG
-from tests.support.trainings import Ended, start_training
+from tests.support.trainings import Ended, TrainingProcess, start_training
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
+
+FULL: Final = pytest.mark.full
 
 ACTIONS: Final = (
     ("save", {}),
@@ -60,10 +62,7 @@ ALL: Final = [
     *(*tensorflow_scenarios.SCENARIOS, *tensorflow_scenarios.KEPT),
 ]
 
-QUICK: Final = {
-    "Adam, Dropout, BatchNorm",
-    "tf.data that shuffles",
-}
+QUICK: Final = {"Adam, Dropout, BatchNorm"}
 """What `make test` runs; the rest is for `make test-full`."""
 
 
@@ -88,10 +87,7 @@ class At(keras.callbacks.Callback):
 @pytest.mark.promise(20)
 @pytest.mark.parametrize(
     "scenario",
-    [
-        pytest.param(each, id=each.name, marks=() if each.name in QUICK else pytest.mark.full)
-        for each in ALL
-    ],
+    [pytest.param(each, id=each.name, marks=() if each.name in QUICK else FULL) for each in ALL],
 )
 def test_no_hook_changes_what_is_the_scripts(scenario: Scenario, tmp_path: Path):
     scenario.seed_all(scenario.seed)
@@ -216,15 +212,21 @@ def _state_after(train: Callable[[], object]) -> dict[str, Any]:
     return process_state()
 
 
+ASKS: Final = ((), ((1, "reload"),), ((0, "reload"), (2, "reload")))
+
+
 @pytest.mark.parametrize(
-    "asks",
+    ("given", "asks"),
     [
-        (),
-        pytest.param(((1, "reload"),), marks=pytest.mark.full),
-        ((0, "reload"), (2, "reload")),
+        pytest.param(
+            given,
+            asks,
+            marks=() if (given, n) in {("function", 0), ("configuration", 2)} else FULL,
+        )
+        for given in ("configuration", "function")
+        for n, asks in enumerate(ASKS)
     ],
 )
-@pytest.mark.parametrize("given", ["configuration", "function"])
 def test_training_in_parts_leaves_the_process_as_kerass_fit_does(
     asks: tuple[tuple[int, str], ...], given: str
 ):
@@ -281,30 +283,38 @@ def _ended(home: Path, **plan: Any) -> Ended:
         return training.end()
 
 
+def _beside_hubs_that_stop(training: TrainingProcess, path: Path) -> Ended:
+    for _ in range(3):  # one that comes back tells that the one before was left
+        with FakeHub(path) as hub:
+            hub.serve_until(lambda hub=hub: hub.acked > 0)
+    training.open_gate()
+    return training.end()
+
+
+def _beside_a_hub_that_stays(training: TrainingProcess, path: Path) -> Ended:
+    with FakeHub(path) as hub:
+        hub.serve_until(lambda: hub.acked > 0)
+        training.open_gate()
+        hub.serve_until(lambda: training.process.poll() is not None)
+        return training.end()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [_beside_hubs_that_stop, pytest.param(_beside_a_hub_that_stays, marks=FULL)],
+)
 def test_second_model_of_a_script_is_the_same_whatever_becomes_of_the_hub(
-    kmonitor_home: Path, folders: Folders
+    kmonitor_home: Path, folders: Folders, beside: Callable[[TrainingProcess, Path], Ended]
 ):
-    path = ingest_socket_path(folders)
     plain = _ended(kmonitor_home, monitored=False)
     how: dict[str, Any] = {"models": 2, "seeds_once": True, "epochs": 3, "hold_epoch": 1}
     with start_training(kmonitor_home, **how) as training:
-        for _ in range(3):  # one that comes back tells that the one before was left
-            with FakeHub(path) as hub:
-                hub.serve_until(lambda hub=hub: hub.acked > 0)
-        training.open_gate()
-        stopped = training.end()
-    with FakeHub(path) as hub, start_training(kmonitor_home, **how) as training:
-        hub.serve_until(lambda: hub.acked > 0)
-        training.open_gate()
-        hub.serve_until(
-            lambda: training.process.poll() is not None,
-        )
-        kept = training.end()
+        ended = beside(training, ingest_socket_path(folders))
 
-    assert stopped.histories == kept.histories == plain.histories
-    assert stopped.digests == kept.digests == plain.digests
+    assert ended.histories == plain.histories
+    assert ended.digests == plain.digests
     assert plain.histories[0] != plain.histories[1]
-    assert stopped.faults == kept.faults == {}
+    assert ended.faults == {}
 
 
 def test_harness_sees_each_kind_of_draw_and_setting():

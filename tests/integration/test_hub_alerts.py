@@ -134,7 +134,13 @@ def _run_state(hub: LiveHub, run: str) -> str:
         return next(found.state for found in client.runs() if found.run == run)
 
 
-@pytest.mark.parametrize("end", [LiveHub.kill, LiveHub.stop], ids=["killed", "stopped"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(LiveHub.kill, id="killed"),
+        pytest.param(LiveHub.stop, id="stopped", marks=pytest.mark.full),
+    ],
+)
 def test_an_alert_that_was_held_back_comes_once_from_the_next_hub(
     told_hub: LiveHub, inbox: Path, end: Callable[[LiveHub], object]
 ):

@@ -160,6 +160,7 @@ def test_auto_by_request_stops_at_a_collect_that_left_no_debt():
     assert "part of auto" in str(monitor.records[0])
 
 
+@pytest.mark.full
 def test_auto_by_request_changes_no_result(uninterrupted: Result):
     monitor: Any = MonitorCallback(hub="off")
 

@@ -56,6 +56,7 @@ def test_monitored_training_equals_the_plain_one(uninterrupted: Result):
     TRAINING.run(MonitorCallback(hub="off")).assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
     monitor: Any = MonitorCallback(
         limits=[Limit("graph", 100, action="reload", cooldown_s=0)], hub="off"

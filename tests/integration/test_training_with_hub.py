@@ -120,6 +120,7 @@ def test_reload_commanded_by_the_hub_changes_no_result_and_opens_no_connection(
     assert ended.digests == plain.digests
 
 
+@pytest.mark.full
 def test_hub_killed_and_restarted_during_a_training_loses_nothing(
     kmonitor_home: Path, live_hub: LiveHub
 ):
@@ -139,6 +140,7 @@ def test_hub_killed_and_restarted_during_a_training_loses_nothing(
     assert run.gaps == 0
 
 
+@pytest.mark.full
 def test_killed_training_is_shown_as_lost_with_all_it_had_told(
     kmonitor_home: Path, idle_hub: LiveHub
 ):

@@ -204,7 +204,9 @@ def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: To
     assert sorted(e.how for e in of(FitEnded, events)) == ["finished"] * 2
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    "error", [pytest.param(ValueError, marks=pytest.mark.full), KeyboardInterrupt]
+)
 def test_fit_left_by_an_exception_that_the_script_catches_is_told_as_left(
     monitor: Any, told: Told, error: type[BaseException]
 ):

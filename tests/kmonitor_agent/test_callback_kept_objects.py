@@ -200,8 +200,8 @@ def in_a_loss() -> Any:
     ("make", "place"),
     [
         (in_a_layer, "Probe.seen"),
-        (in_a_metric, "KeepPredictions.values"),
-        (in_a_loss, "KeepLosses.terms"),
+        pytest.param(in_a_metric, "KeepPredictions.values", marks=pytest.mark.full),
+        pytest.param(in_a_loss, "KeepLosses.terms", marks=pytest.mark.full),
     ],
 )
 def test_what_a_part_of_a_model_keeps_is_the_cause(
@@ -238,7 +238,14 @@ def play() -> Any:
         yield callback_fits.X[:8], callback_fits.Y[:8]
 
 
-@pytest.mark.parametrize(("make", "place"), [(Play, "Play.memory"), (play, "play.memory")])
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        # That a data set's list is found shows the test of validation data too.
+        pytest.param(Play, "Play.memory", marks=pytest.mark.full),
+        (play, "play.memory"),
+    ],
+)
 def test_what_data_made_in_the_call_of_fit_keep_is_the_cause(
     monitor: Any, told: Told, make: Callable[[], Any], place: str
 ):

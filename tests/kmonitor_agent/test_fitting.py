@@ -169,8 +169,16 @@ def _not_built() -> Any:
     ("rebuild", "words"),
     [
         (lambda: None, "rebuild= returned None; it must return a model that is built"),
-        (_raising, "rebuild= raised ZeroDivisionError: division by zero; it must return"),
-        (_not_built, "rebuild= returned a model that is not built; it must return"),
+        pytest.param(
+            _raising,
+            "rebuild= raised ZeroDivisionError: division by zero; it must return",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            _not_built,
+            "rebuild= returned a model that is not built; it must return",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_a_rebuild_that_makes_no_model_is_told_what_to_return(

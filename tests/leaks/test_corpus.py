@@ -14,22 +14,22 @@ from tests.support.waiting import DEADLINE_S, wait_until
 
 QUICK: Final = (
     "tensorflow_37653_from_generator",
-    "keras_9345_histories_kept",
-    "mava_346_python_arguments",
+    "tensorflow_31175_function_argument",
+    "innereye_209_validation_outputs",
     "donkeycar_166_cycled_generator",
-    "tensorflow_36240_cache",
+    "h5py_2542_many_datasets",
 )
-"""Those of `make test`: the shortest of their kind."""
+"""Those of `make test`: short, and each of another kind."""
 
 MORE: Final = (
     "tensorflow_124972_shapes",
-    "tensorflow_31175_function_argument",
+    "keras_9345_histories_kept",
+    "mava_346_python_arguments",
     "tensorflow_61791_subclass_loop",
     "discuss_82886_model_argument",
     "tensorflow_35084_py_function",
     "tensorflow_41395_captured_tensor",
-    "h5py_2542_many_datasets",
-    "innereye_209_validation_outputs",
+    "tensorflow_36240_cache",
     "tensorflow_38945_validation_split",
     "keras_8946_processes_left",
     "tensorflow_44711_predict_loop",

@@ -13,7 +13,7 @@ _NOWHERE: Final = {
 
 MACHINE: Final = (
     Case("no state folder", env=_NOWHERE),
-    Case("no state folder, standard error full", env=_NOWHERE, err="full", full=False),
+    Case("no state folder, standard error full", env=_NOWHERE, err="full"),
     Case("no state folder, standard error broken", env=_NOWHERE, err="broken"),
     Case("no state folder, standard error stuck", env=_NOWHERE, err="stuck"),
     Case("no state folder, standard error closed", env=_NOWHERE, err="closed"),
@@ -37,7 +37,6 @@ import pwd
 def nobody(*a): raise KeyError("getpwuid(): uid not found")
 pwd.getpwuid = nobody
 """,
-        full=False,
     ),
     Case(
         "no home, a spool that is named",

@@ -108,7 +108,7 @@ def make_model():
 _ALL: Final = _NOTICES + _TRAINING
 
 OVERRIDDEN: Final = (
-    Case("all overridden in a subclass", define=_ALL + _SUBCLASS, full=False),
+    Case("all overridden in a subclass", define=_ALL + _SUBCLASS),
     Case("all overridden in a functional model", define=_ALL + _FUNCTIONAL),
     Case(
         "all overridden, figures in the logs",

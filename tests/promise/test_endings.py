@@ -85,7 +85,12 @@ def _catches(process: "subprocess.Popen[str]", number: int) -> bool:
     ids=str,
 )
 @pytest.mark.parametrize(
-    "words", [("map", "model.py:build"), ("load-cost", "model.keras")], ids=str
+    "words",
+    [
+        ("map", "model.py:build"),
+        pytest.param(("load-cost", "model.keras"), marks=pytest.mark.full),
+    ],
+    ids=str,
 )
 def test_a_command_that_is_ended_ends_its_children(
     words: tuple[str, ...], number: signal.Signals, tmp_path: Path

@@ -19,7 +19,6 @@ def make_model():
     first = keras.layers.Dense(3, activation=lambda t: t * 2)
     return keras.Sequential([first, keras.layers.Dense(1)])
 """,
-        full=False,
     ),
     Case(
         "a get_config that draws and counts",
@@ -119,7 +118,6 @@ def rate():
 def compile_model(model):
     model.compile(keras.optimizers.SGD(rate), "mse", run_eagerly=True)
 """,
-        full=False,
     ),
     Case(
         "a callable as learning rate, in a graph",
@@ -565,7 +563,6 @@ class Own(keras.layers.Layer):
 def make_model():
     return keras.Sequential([Own(), keras.layers.Dense(1)])
 """,
-        full=False,
     ),
     Case(
         "a schedule of Keras' that holds the user's numbers",

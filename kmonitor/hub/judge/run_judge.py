@@ -291,7 +291,8 @@ class RunJudge:
         counted = None
         kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
-            is_used = np.array([unit in measured for unit in units])
+            used = {id(unit) for unit in measured}
+            is_used = np.array([id(unit) in used for unit in units])
             counters = cut(counters_of("step_time", units), is_used)
             found = [one for each in counters if (one := counter_growth(each, growth))]
             is_per_fit = self._unit_kind is UnitKind.FIT

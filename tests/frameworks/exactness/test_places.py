@@ -95,7 +95,7 @@ def test_several_workers_reload_never_and_only_the_chief_writes(tmp_path: Path):
     assert chief["weights"] == other["weights"], "they still step together"
 
 
-@pytest.mark.parametrize("mode", ["assign", "recreate"])
+@pytest.mark.parametrize("mode", [pytest.param("assign", marks=pytest.mark.full), "recreate"])
 def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
     tmp_path: Path, mode: ReloadMode
 ):

@@ -43,9 +43,6 @@ ALL: Final = [
 QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
-    ("variables of more than a MiB", THREE_TIMES, "recreate"),
-    ("MultiOptimizer by map", THREE_TIMES, "recreate"),
-    ("GAN with its optimizers in a tuple", THREE_TIMES, "assign"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 

@@ -79,8 +79,15 @@ def bits_of(model: Any) -> list[bytes]:
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize("mode", ["assign", "recreate"])
-@pytest.mark.parametrize("reads", [of_attribute, of_draw])
+@pytest.mark.parametrize(
+    ("reads", "mode"),
+    [
+        (of_attribute, "assign"),
+        pytest.param(of_attribute, "recreate", marks=pytest.mark.full),
+        pytest.param(of_draw, "assign", marks=pytest.mark.full),
+        (of_draw, "recreate"),
+    ],
+)
 def test_a_step_that_would_be_another_is_kept_and_the_record_says_why(
     reads: Call, mode: ReloadMode, tmp_path: Path
 ):

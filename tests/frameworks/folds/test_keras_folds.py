@@ -73,20 +73,24 @@ if __name__ == "__main__":
     killed, whole = study.results
     print([each.cause for each in killed.attempts], killed.attempts[-1].resumed)
     print(killed.value == whole.value, whole.value[:2], len(whole.value[2]))
+    print([each.steps for each in whole.attempts])
 """
 
 
 def test_a_killed_fold_of_a_scripts_closure_goes_on_exactly_with_its_keras_settings(
-    tmp_path: Path,
+    tmp_path: Path, folders: Folders
 ):
     ran = run_script(tmp_path, SCRIPT)
 
     assert ran.stdout.splitlines() == [
         "['killed', 'finished'] True",
         "True ['bfloat16', 1e-06] 4",
+        "[4]",
     ], ran.stderr
+    assert [event.signal for event in died(folders)] == ["SIGKILL"]
 
 
+@pytest.mark.full
 def test_a_fold_that_is_killed_goes_on_exactly_where_it_was(
     tmp_path: Path, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):

@@ -74,7 +74,7 @@ EXPECTED: Final[dict[str, dict[str, list[str]]]] = {
 }
 """Where it differs from that."""
 
-QUICK: Final = {("GAN", "batch"), ("tf.function", "epoch")}
+QUICK: Final = {("tf.function", "epoch")}
 
 
 @dataclass
@@ -280,7 +280,7 @@ def _check_saved(seen: Seen, training: Training, folder: Path) -> None:
     assert named == len(training.values_beside())
 
 
-@pytest.mark.parametrize("how", ["evaluate", "predict"])
+@pytest.mark.parametrize("how", [pytest.param("evaluate", marks=pytest.mark.full), "predict"])
 def test_without_a_fit_nothing_is_done_and_the_next_fit_does_it(how: str):
     training = LOOPS["fit"].make()
     monitor = MonitorCallback("no fit", hub="off")

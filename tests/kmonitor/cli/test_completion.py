@@ -91,6 +91,11 @@ COMPLETED = {
     "kmonitor command last set_limits ram=80%:rel": "ram=80%:reload",
     "kmonitor alerts rule verdict:gr": "verdict:graph",
 }
+FEW = (
+    *("kmonitor runs --sta", "kmonitor command res", "kmonitor show last --host g"),
+    *("kmonitor command last set_limits shared", "kmonitor command last set_limits ram=80%:rel"),
+)
+"""One of each kind, for shells other than bash in `make test`: every Tab starts a process."""
 
 
 @pytest.fixture
@@ -104,9 +109,16 @@ def shell_environ(user_home: Path, folders: Folders, live_hub: object) -> Iterat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize(
+    ("shell", "lines"),
+    [
+        pytest.param("bash", tuple(COMPLETED), id="bash"),
+        pytest.param("zsh", FEW, id="zsh-few"),
+        pytest.param("zsh", tuple(COMPLETED), id="zsh", marks=pytest.mark.full),
+    ],
+)
 def test_a_shell_completes_after_an_install(
-    shell: Shell, user_home: Path, shell_environ: dict[str, str]
+    shell: Shell, lines: tuple[str, ...], user_home: Path, shell_environ: dict[str, str]
 ) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -116,7 +128,8 @@ def test_a_shell_completes_after_an_install(
     with PseudoTerminal("-i", environ=shell_environ, command=command) as terminal:
         terminal.type("echo begun-$((42))\r")  # a Tab before it reads keys would be lost
         terminal.wait_for("begun-42")
-        for typed, word in COMPLETED.items():
+        for typed in lines:
+            word = COMPLETED[typed]
             line = f"{typed.rpartition(' ')[0]} {word}"
             terminal.type(f"{typed}\t")
             terminal.wait_for(line)
@@ -130,9 +143,18 @@ def test_a_shell_completes_after_an_install(
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
-def test_fish_completes_after_an_install(shell_environ: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(FEW, id="few"),
+        pytest.param(tuple(COMPLETED), id="all", marks=pytest.mark.full),
+    ],
+)
+def test_fish_completes_after_an_install(
+    lines: tuple[str, ...], shell_environ: dict[str, str]
+) -> None:
     assert main(["completion", "--install", "--shell", "fish"]) == 0
-    asked = [f'complete -C "{typed}"' for typed in COMPLETED]
+    asked = [f'complete -C "{typed}"' for typed in lines]
 
     done = subprocess.run(
         [shutil.which("fish") or "fish", "-c", "; ".join(asked)],
@@ -142,7 +164,7 @@ def test_fish_completes_after_an_install(shell_environ: dict[str, str]) -> None:
         check=True,
     )
 
-    assert done.stdout.split() == list(COMPLETED.values())
+    assert done.stdout.split() == [COMPLETED[typed] for typed in lines]
 
 
 def test_an_install_leaves_other_lines_and_can_be_undone(user_home: Path) -> None:

@@ -115,13 +115,15 @@ FAILURES = [
     pytest.param(no_room, "not enough space", 0, id="disk full"),
     pytest.param(no_folder, "cannot be created", 0, id="unwritable folder", marks=full),
     pytest.param(failing_step("state", 1), "state failed", 0, id="state unreadable", marks=full),
-    pytest.param(failing_step("read", 7), "read failed", 0, id="save fails half-way"),
+    pytest.param(failing_step("read", 7), "read failed", 0, id="save fails half-way", marks=full),
     pytest.param(failing_step("release_retained", 1), "release", 1, id="release fails"),
     pytest.param(
         failing_step("clear_session", 1), "clear_session", 1, id="clearing fails", marks=full
     ),
     pytest.param(restore_fails, "the state is unchanged", 1, id="restore fails half-way"),
-    pytest.param(damaged_once, "the state is unchanged", 1, id="other values came back"),
+    pytest.param(
+        damaged_once, "the state is unchanged", 1, id="other values came back", marks=full
+    ),
 ]
 
 

@@ -274,7 +274,7 @@ def test_the_first_answer_is_an_outline_where_much_is_to_be_read(asking: Asking)
     assert asking.desk.late_replies() == []
 
 
-@pytest.mark.parametrize("n_packed", [0, 3000])
+@pytest.mark.parametrize("n_packed", [0, 300, pytest.param(3000, marks=pytest.mark.full)])
 def test_a_part_of_a_long_run_is_answered_without_the_rest(asking: Asking, n_packed: int):
     sampled(asking.parts, asking.record, 33, 9000)
     wait_until(lambda: not n_packed or asking.step() >= n_packed)
