@@ -36,7 +36,7 @@ qt = make_qt_application()
 app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1400, 860)))
 app.start()
 shell = time.time()
-while app.board is None:
+while app.charts_controller is None:
     qt.processEvents()
 print(shell, time.time())
 app.stop()
