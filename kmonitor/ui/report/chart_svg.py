@@ -444,6 +444,7 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
     if meets[0] <= frame.right:
         parts.append(_diamond(canvas, meets))
+    if forecast.limit_text and meets[0] <= frame.right:
         parts.append(_limit_met(canvas, forecast.limit_text, start, meets))
     return joined(parts)
 
@@ -467,8 +468,6 @@ def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Ma
 
     Where flags leave no room, there is only the line.
     """
-    if not text:
-        return Markup()
     frame = canvas.frame
     y = meets[1]
     middle = y - 11.0
