@@ -89,8 +89,14 @@ def theil_sen_interval(
 
 @lru_cache(maxsize=4)
 def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First and second index of each pair of `n` points; a run's metrics have as many."""
-    return np.triu_indices(n, 1)
+    """First and second index of each pair of `n` points; read-only.
+
+    Cached: the metrics of one run usually have the same number of points.
+    """
+    first, second = np.triu_indices(n, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second
 
 
 def _pair_slopes(

@@ -28,7 +28,7 @@ from kmonitor_agent.wire.local.private_files import (
     read_own,
 )
 from kmonitor_agent.wire.messages.unions import HubReply
-from kmonitor_agent.wire.text import binary_size
+from kmonitor_agent.wire.text import round_binary_size
 
 _ANSWER_S = 2.0
 _FIRST_ANSWER_S = 0.25
@@ -253,7 +253,7 @@ def disk_space_problem(folders: Folders) -> str:
             # Also a quota or a disk that may only be read: these have room, but not for us.
             return f"{folder} is not writable: {exc.strerror}."
         if free < _NEEDED_BYTES:
-            return f"The disk that holds {folder} is full: only {binary_size(free)} is free."
+            return f"The disk that holds {folder} is full: only {round_binary_size(free)} is free."
     return ""
 
 

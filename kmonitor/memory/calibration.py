@@ -317,10 +317,13 @@ def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasur
     took = max(0, measurement.peak_bytes - _base(layout, plan, measurement))
     if seen >= _SEEN_SHARE * whole and took >= _LEAST_FACTOR * seen:
         return ""
+    larger = max(took, whole)
+    seen_text = binary_size(took, unit_of=larger)
+    whole_text = binary_size(whole, unit_of=larger)
     return (
-        f"the CPU allocator does not count tensors below 256 KiB: it saw {binary_size(took)} of"
-        f" the {binary_size(whole)} that a step at batch size {measurement.batch} should need; a"
-        " larger batch shows more"
+        f"the CPU allocator does not count tensors below 256 KiB: it saw {seen_text} of the"
+        f" {whole_text} that a step at batch size {measurement.batch} should need; a larger batch"
+        " shows more"
     )
 
 

@@ -12,8 +12,8 @@ wherever backends differ:
   `cli.map`, `cli.doctor.command`; `ui.memory.device_split`, `ui.memory.what_if`,
   `ui.events.event_text`, `ui.verdicts.verdict_text` and the forms in `ui.text.hub_text`.
 
-It is tried by `tests/frameworks/backends/` in an environment that
-`packaging/kmonitor_trials/backends.py` makes.
+`tests/frameworks/backends/` tests it, in an environment created by
+`packaging/kmonitor_trials/backends.py`.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
 implement optional protocols too; the agent checks for those with `isinstance`. `detection` decides

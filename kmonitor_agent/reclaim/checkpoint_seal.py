@@ -160,7 +160,9 @@ class SeekableFile(Protocol):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int: ...
 
-    def read(self, size: int = -1, /) -> bytes | None: ...
+    def read(self, size: int = -1, /) -> bytes | None:
+        """None: nothing to read now (non-blocking)."""
+        ...
 
 
 class WritableFile(SeekableFile, Protocol):

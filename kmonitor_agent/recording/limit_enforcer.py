@@ -18,7 +18,7 @@ from kmonitor_agent.limit_watch import (
     LimitWatches,
 )
 from kmonitor_agent.recording.action_requests import Action, ActionRequest
-from kmonitor_agent.wire.limits import limit_text, threshold_text
+from kmonitor_agent.wire.limits import limit_amount_text, limit_text
 from kmonitor_agent.wire.messages.commands import (
     STEP_TIME_METRICS,
     LimitMetric,
@@ -370,10 +370,11 @@ class LimitEnforcer:
         for spec in specs:
             of = self._bounds.get(spec.metric)
             if spec.value is not None and of is not None and spec.value > of:
+                available = limit_amount_text(spec.metric, of)
                 text = (
-                    f"{limit_text(spec)} is above the {threshold_text(spec.metric, of)} available"
-                    " to this run here, so the run may fail before it reaches the limit. Set a"
-                    " lower limit, or a percentage."
+                    f"{limit_text(spec)} is above the {available} available to this run here, so"
+                    " the run may fail before it reaches the limit. Set a lower limit, or a"
+                    " percentage."
                 )
                 self._emit(
                     Notice(t_s=self._now_s(), level="warning", code="limit_too_large", text=text)

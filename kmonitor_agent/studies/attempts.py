@@ -96,6 +96,8 @@ def seconds_text(seconds: float) -> str:
 
 
 class RunningAttempt(Protocol):
+    """An attempt that has not ended, as last measured or reported; reading it never waits."""
+
     @property
     def fold(self) -> int:
         """Index, from 0."""

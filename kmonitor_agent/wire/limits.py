@@ -141,10 +141,10 @@ def limit_text(spec: LimitSpec) -> str:
         return f"limit {spec.metric} {100 * spec.fraction:g}%"
     if spec.value is None:
         return "limit"
-    return f"limit {spec.metric} {threshold_text(spec.metric, spec.value)}"
+    return f"limit {spec.metric} {limit_amount_text(spec.metric, spec.value)}"
 
 
-def threshold_text(metric: str, value: float) -> str:
+def limit_amount_text(metric: str, value: float) -> str:
     """A value of a metric with its unit, "12 GiB"."""
     if metric in STEP_TIME_METRICS or metric == "epoch_time":
         return _seconds_text(value)

@@ -10,9 +10,14 @@ _STEP: Final = 1024.0
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def binary_size(n_bytes: float) -> str:
-    """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB"."""
-    size, unit = _in_unit(n_bytes)
+def binary_size(n_bytes: float, *, unit_of: float | None = None) -> str:
+    """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB".
+
+    Args:
+        unit_of: Size whose unit is used instead, bytes, for a comparison: "0.7 MiB of 26.9 MiB".
+    """
+    _, unit = _in_unit(n_bytes if unit_of is None else unit_of)
+    size = n_bytes / _STEP**unit
     return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
 
 

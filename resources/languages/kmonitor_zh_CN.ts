@@ -3582,6 +3582,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
+        <source>In the {span} measured, {limit} was never exceeded for {hold}.</source>
+        <translation>在已测量的 {span} 内，从未持续越过 {limit} 达 {hold}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>In the {span} measured, {limit} was never exceeded.</source>
         <translation>在已测量的 {span} 内，从未越过 {limit}。</translation>
     </message>

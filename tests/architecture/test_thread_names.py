@@ -3,6 +3,11 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import cast
+
+import pytest
+from typing_extensions import TypeIs
 
 from tests.support.source_tree import ROOT, SourceFile, product_files
 
@@ -42,6 +47,42 @@ def _names(file: SourceFile) -> Iterator[str]:
                 yield _text(named, constants) or f"{file.name}:{node.lineno}"
             case _:
                 pass
+    yield from _unnamed_timers(tree, file.name)
+
+
+def _unnamed_timers(tree: ast.Module, file: str) -> Iterator[str]:
+    """The line of each timer that the next statement does not name: its call takes no name."""
+    named: set[ast.Call] = set()
+    for node in ast.walk(tree):
+        for _, block in ast.iter_fields(node):
+            if isinstance(block, list):
+                named.update(_named_timers(cast("list[ast.AST]", block)))
+    for node in ast.walk(tree):
+        if _is_timer(node) and node not in named:
+            yield f"{file}:{node.lineno}"
+
+
+def _named_timers(block: list[ast.AST]) -> Iterator[ast.Call]:
+    for statement, following in pairwise(block):
+        match statement, following:
+            case (
+                ast.Assign(targets=[timer], value=ast.Call() as call),
+                ast.Assign(
+                    targets=[ast.Attribute(value=owner, attr="name")],
+                    value=ast.Constant(str(name)),
+                ),
+            ) if ast.unparse(timer) == ast.unparse(owner) and name.startswith("kmonitor-"):
+                yield call
+            case _:
+                pass
+
+
+def _is_timer(node: ast.AST) -> TypeIs[ast.Call]:
+    match node:
+        case ast.Call(func=ast.Name("Timer") | ast.Attribute(attr="Timer")):
+            return True
+        case _:
+            return False
 
 
 def _text(node: ast.expr | None, constants: dict[str, object]) -> str:
@@ -69,3 +110,18 @@ def test_each_thread_in_the_table_exists():
 
 def test_each_thread_has_a_row_or_a_reason():
     assert _named_threads() - _rows() == set(WITHOUT_A_ROW)
+
+
+@pytest.mark.parametrize(
+    ("following", "names"),
+    [
+        ('timer.name = "kmonitor-deadline"', ["kmonitor-deadline"]),
+        ("timer.start()", ["a.py:2"]),
+        ('timer.name = "deadline"', ["a.py:2"]),
+        ('other.name = "kmonitor-deadline"', ["kmonitor-deadline", "a.py:2"]),
+    ],
+)
+def test_timer_without_a_name_is_found(following: str, names: list[str]):
+    text = f"def wait():\n    timer = threading.Timer(1.0, print)\n    {following}\n"
+
+    assert list(_names(SourceFile("a.py", text))) == names

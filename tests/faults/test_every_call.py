@@ -31,8 +31,10 @@ ALLOCATIONS = 150
 """Places for each action at which some allocations in a row fail."""
 
 KNOWN = (
-    *("reclaim.py call clear", "callback.py call weakref.ref"),
-    *("reclaim.py call sys.getrefcount", "callback.py call threading.get_ident"),
+    "reclaim.py call clear",
+    "callback.py call weakref.ref",
+    "reclaim.py call sys.getrefcount",
+    "callback.py call threading.get_ident",
     "step_clock.py call perf_counter",
 )
 """Calls that ended a fit in kmonitor 0.1, as file and callee; the first two in `make test`."""

@@ -76,14 +76,40 @@ def test_label_moves_behind_a_flag_in_its_way_or_finds_no_place():
 
 
 @pytest.mark.parametrize(
-    ("flag", "left"), [((0.0, 90.0), 100.0), ((120.0, 180.0), 200.0), ((120.0, 240.0), None)]
+    ("flag", "span"),
+    [
+        ((0.0, 90.0), (100.0, 200.0)),
+        ((120.0, 180.0), (200.0, 300.0)),
+        ((120.0, 240.0), None),
+    ],
 )
 def test_text_at_a_point_gives_way_to_flags_or_is_left_out(
-    flag: tuple[float, float], left: float | None
+    flag: tuple[float, float], span: tuple[float, float] | None
 ):
     flags = [FlagPosition(flag[0], flag[0], flag[1] - flag[0]), FlagPosition(150.0, 150.0, 0.0)]
 
-    assert ahead_of_flags(200.0, 100.0, (0.0, 400.0), flags) == left
+    assert ahead_of_flags(200.0, 100.0, (0.0, 400.0), flags) == span
+
+
+@pytest.mark.parametrize(
+    ("x", "width", "span"),
+    [
+        pytest.param(404.0, 100.0, (300.0, 400.0), id="at the right edge"),
+        pytest.param(50.0, 100.0, (50.0, 150.0), id="at the left edge"),
+        pytest.param(300.0, 350.0, (0.0, 300.0), id="too wide for both sides"),
+        pytest.param(404.0, 500.0, (0.0, 400.0), id="wider than the plot"),
+    ],
+)
+def test_text_at_a_point_is_never_left_out_without_flags(
+    x: float, width: float, span: tuple[float, float]
+):
+    assert ahead_of_flags(x, width, (0.0, 400.0), []) == span
+
+
+def test_text_at_the_right_edge_that_would_cover_a_flag_is_left_out():
+    flag = FlagPosition(380.0, 330.0, 50.0)
+
+    assert ahead_of_flags(404.0, 100.0, (0.0, 400.0), [flag]) is None
 
 
 @given(ys=st.lists(st.floats(-50, 300), max_size=30))

@@ -124,7 +124,7 @@ def test_fit_evaluate_and_predict_in_a_loop_release_nothing(framework: Framework
     assert any("live models" in line for line in outcome.held)
 
 
-@pytest.mark.parametrize("level", [pytest.param("collect", marks=pytest.mark.full), "reload"])
+@pytest.mark.parametrize("level", ["collect", pytest.param("reload", marks=pytest.mark.full)])
 def test_a_users_custom_gradient_stays_differentiable(
     framework: Framework, tmp_path: Path, level: str
 ):

@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false
-"""Whoever asks for the reload, the training ends as if nothing had happened, bit for bit."""
+"""Training with actions requested by its script ends bit for bit as without them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent import Limit, MonitorCallback
+from kmonitor_agent import MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS, Result, Training, dense_model, shuffled_dataset
 
@@ -54,20 +54,6 @@ class Ask(keras.callbacks.Callback):
 
 def test_monitored_training_equals_the_plain_one(uninterrupted: Result):
     TRAINING.run(MonitorCallback(hub="off")).assert_same(uninterrupted)
-
-
-@pytest.mark.full
-def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
-    monitor: Any = MonitorCallback(
-        limits=[Limit("graph", 100, action="reload", cooldown_s=0)], hub="off"
-    )
-
-    result = TRAINING.run(monitor)
-
-    assert [(r.action, r.ok, r.event.requested_by) for r in monitor.records][:1] == [
-        ("reload", True, "limit graph 100")
-    ]
-    result.assert_same(uninterrupted)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def in_a_loss() -> Any:
     ("make", "place"),
     [
         (in_a_layer, "Probe.seen"),
-        pytest.param(in_a_metric, "KeepPredictions.values", marks=pytest.mark.full),
+        (in_a_metric, "KeepPredictions.values"),
         pytest.param(in_a_loss, "KeepLosses.terms", marks=pytest.mark.full),
     ],
 )
@@ -241,7 +241,7 @@ def play() -> Any:
 @pytest.mark.parametrize(
     ("make", "place"),
     [
-        # That a data set's list is found shows the test of validation data too.
+        # The test of validation data also covers a data set's list.
         pytest.param(Play, "Play.memory", marks=pytest.mark.full),
         (play, "play.memory"),
     ],

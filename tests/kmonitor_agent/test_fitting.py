@@ -10,6 +10,7 @@ import pytest
 
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
+from kmonitor_agent.frameworks.model_building import CannotRebuild, call_model_factory
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.exactness import data
 from tests.support.exactness import seed_keras, state_of
@@ -166,22 +167,28 @@ def _not_built() -> Any:
 
 
 @pytest.mark.parametrize(
+    ("rebuild", "message"),
+    [
+        (_raising, "rebuild= raised ZeroDivisionError: division by zero; it must return"),
+        (_not_built, "rebuild= returned a model that is not built; it must return"),
+    ],
+)
+def test_failed_rebuild_explains_what_to_return(rebuild: Callable[[], Any], message: str) -> None:
+    with pytest.raises(CannotRebuild, match=message):
+        call_model_factory(rebuild)
+
+
+@pytest.mark.parametrize(
     ("rebuild", "words"),
     [
         (lambda: None, "rebuild= returned None; it must return a model that is built"),
+        pytest.param(_raising, "rebuild= raised ZeroDivisionError", marks=pytest.mark.full),
         pytest.param(
-            _raising,
-            "rebuild= raised ZeroDivisionError: division by zero; it must return",
-            marks=pytest.mark.full,
-        ),
-        pytest.param(
-            _not_built,
-            "rebuild= returned a model that is not built; it must return",
-            marks=pytest.mark.full,
+            _not_built, "rebuild= returned a model that is not built", marks=pytest.mark.full
         ),
     ],
 )
-def test_a_rebuild_that_makes_no_model_is_told_what_to_return(
+def test_training_continues_with_the_old_model_after_a_failed_rebuild(
     rebuild: Callable[[], Any], words: str
 ) -> None:
     model, monitor = dense_model(), MonitorCallback(hub="off")

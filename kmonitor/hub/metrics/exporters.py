@@ -30,7 +30,7 @@ class MetricsExporters:
     """Owned by the hub's main thread; each exporter has threads of its own, which only read."""
 
     def __init__(self, faults: HubFaults) -> None:
-        """Open none yet."""
+        """Open no exporter; `serve` and `send` open one each."""
         self._faults = faults
         self._metrics_store = RunMetricsStore()
         self._snapshot_holder = SnapshotHolder()

@@ -13,6 +13,8 @@ from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 
 class QueryResult(Protocol):
+    """Result of one statement: each row is read once, in order, by the connection's thread."""
+
     @property
     def rowcount(self) -> int:
         """Number of rows that were changed."""

@@ -231,10 +231,14 @@ class StandardCharts:
                     cooldown_s=limit.cooldown_s,
                 ),
             )
-            found.append(
-                f"{metric_name(metric)}: "
-                + dry_run_text(counted, metric=metric, threshold=line.value, action=line.action)
+            text = dry_run_text(
+                counted,
+                metric=metric,
+                threshold=line.value,
+                action=line.action,
+                hold_s=limit.hold_s,
             )
+            found.append(f"{metric_name(metric)}: {text}")
         if run is not None and found:
             head = tr("What the limits of {run} would have done:")
             found.insert(0, head.format(run=run.name))

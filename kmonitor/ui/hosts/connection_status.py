@@ -73,6 +73,7 @@ class ConnectionStatus:
 
     @property
     def lost_wall_s(self) -> float:
+        """UTC epoch seconds; 0: never lost."""
         return self._lost_wall_s
 
     @property

@@ -22,13 +22,16 @@ class DryRun:
 
     Attributes:
         acted_s: Times of the actions, as in the readings, seconds.
-        crossings: Number of times that the limit was exceeded, from release to release.
+        crossings: Number of times that the metric stayed above the limit for the hold time; once
+            it has, further ones count only after a release.
         span_s: Measured time, seconds.
+        was_above: True if a reading was above the limit, for however short a time.
     """
 
     acted_s: tuple[float, ...]
     crossings: int
     span_s: float
+    was_above: bool = False
 
 
 def dry_run(t_s: Floats, values: Floats, limit: LimitSpec) -> DryRun:
@@ -36,6 +39,7 @@ def dry_run(t_s: Floats, values: Floats, limit: LimitSpec) -> DryRun:
 
     The effect of the action is not known: values continue as measured. So the result is an
     estimate. The levels of `auto` depend on what each of them freed, so they count as one action.
+    The first `stop` is the last action.
 
     Args:
         t_s: Increasing times `[n]`, seconds.
@@ -61,7 +65,9 @@ def dry_run(t_s: Floats, values: Floats, limit: LimitSpec) -> DryRun:
             if event.answered:
                 acted_s.append(now_s)
                 watch.reset_base()
-    return DryRun(tuple(acted_s), crossings, span_s)
+                if limit.action == "stop":
+                    break
+    return DryRun(tuple(acted_s), crossings, span_s, was_above=bool(len(above)))
 
 
 def _as_one_action(limit: LimitSpec) -> LimitSpec:
@@ -70,11 +76,20 @@ def _as_one_action(limit: LimitSpec) -> LimitSpec:
 
 
 def dry_run_text(
-    found: DryRun, *, metric: LimitMetric, threshold: float, action: LimitAction
+    found: DryRun,
+    *,
+    metric: LimitMetric,
+    threshold: float,
+    action: LimitAction,
+    hold_s: float = 0.0,
 ) -> str:
     """Describe the result in one sentence."""
     limit = round_amount(metric, threshold)
     span = duration_text(found.span_s)
+    if not found.acted_s and found.was_above:
+        return tr("In the {span} measured, {limit} was never exceeded for {hold}.").format(
+            span=span, limit=limit, hold=duration_text(hold_s)
+        )
     if not found.acted_s:
         return tr("In the {span} measured, {limit} was never exceeded.").format(
             span=span, limit=limit

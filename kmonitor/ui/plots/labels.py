@@ -142,19 +142,25 @@ def clear_of_dots(
 
 def ahead_of_flags(
     x: float, width: float, within: Span, flags: Sequence[FlagPosition]
-) -> float | None:
-    """Left edge of a label that ends or begins at `x` and covers no flag; None without room.
+) -> Span | None:
+    """Left and right edge of a label that ends or begins at `x` and covers no flag.
+
+    Without flags in its line, a label that is too wide for both sides is shortened on its left.
+    None if flags leave no room.
 
     Args:
-        x: Where the label ends, or else begins.
+        x: Where the label ends, or else begins; beyond `within`, its right edge.
         width: Width of the label.
         within: Least left and largest right edge.
         flags: Flags in the label's line.
     """
+    x = min(x, within[1])
     occupied = [flag.span for flag in flags if flag.width]
     sides = ((x - width, x), (x, x + width))
     free = [side for side in sides if _is_within(side, within) and not _meets(side, occupied)]
-    return free[0][0] if free else None
+    if free:
+        return free[0]
+    return None if occupied else (max(x - width, within[0]), x)
 
 
 def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:

@@ -15,7 +15,14 @@ from kmonitor.ui.plots.chart_state import (
     FloatArray,
     LimitLineState,
 )
-from kmonitor.ui.plots.labels import FlagPosition, Span, free_left, place_flags, spans_in_band
+from kmonitor.ui.plots.labels import (
+    FlagPosition,
+    Span,
+    ahead_of_flags,
+    free_left,
+    place_flags,
+    spans_in_band,
+)
 from kmonitor.ui.plots.layout import (
     TOP_PX,
     PlotFrame,
@@ -437,6 +444,7 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
     if meets[0] <= frame.right:
         parts.append(_diamond(canvas, meets))
+    if forecast.limit_text and meets[0] <= frame.right:
         parts.append(_limit_met(canvas, forecast.limit_text, start, meets))
     return joined(parts)
 
@@ -456,14 +464,23 @@ def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
 
 
 def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Markup:
-    """A limit without a line of its own: a dotted line ahead, with its text."""
-    if not text:
-        return Markup()
+    """A limit without a line of its own: a dotted line ahead, with its text above it.
+
+    Where flags leave no room, there is only the line.
+    """
+    frame = canvas.frame
     y = meets[1]
-    right = meets[0] + _DIAMOND_PX
-    line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
-    at = max(right, canvas.frame.left + text_width(text))
-    return joined((line, canvas.text((at, y - 11.0), text, colour="warn", anchor="end")))
+    middle = y - 11.0
+    width = text_width(text)
+    line = canvas.line((start[0], y), (frame.right, y), "warn", dashes="2 2")
+    is_among_labels = middle - _LABEL_HEIGHT_PX / 2.0 < frame.top + _FLAG_HEIGHT_PX
+    flags = [position for _, position in _placed_flags(canvas)] if is_among_labels else []
+    span = ahead_of_flags(meets[0] + _DIAMOND_PX, width, (frame.left, frame.right), flags)
+    if span is None:
+        return line
+    # A text is not shortened here: one that is wider than its span begins at the frame's left.
+    right = max(span[1], frame.left + width)
+    return joined((line, canvas.text((right, middle), text, colour="warn", anchor="end")))
 
 
 _FLAG_HEIGHT_PX: Final = 16.0

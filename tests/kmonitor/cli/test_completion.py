@@ -92,8 +92,11 @@ COMPLETED = {
     "kmonitor alerts rule verdict:gr": "verdict:graph",
 }
 FEW = (
-    *("kmonitor runs --sta", "kmonitor command res", "kmonitor show last --host g"),
-    *("kmonitor command last set_limits shared", "kmonitor command last set_limits ram=80%:rel"),
+    "kmonitor runs --sta",
+    "kmonitor command res",
+    "kmonitor show last --host g",
+    "kmonitor command last set_limits shared",
+    "kmonitor command last set_limits ram=80%:rel",
 )
 """One of each kind, for shells other than bash in `make test`: every Tab starts a process."""
 

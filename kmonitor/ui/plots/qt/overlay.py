@@ -171,9 +171,9 @@ def _paint_limit_met(
     width = colours.text_width(text, colours.meta_px) + 8.0
     top = meets.y() - _DIAMOND_PX - _FORECAST_TEXT_PX
     beside = flags if top < frame.top + FLAG_HEIGHT_PX else []
-    left = ahead_of_flags(meets.x() + _DIAMOND_PX, width, (frame.left, frame.right), beside)
-    if left is not None:
-        box = QRectF(left, top, width, _FORECAST_TEXT_PX)
+    span = ahead_of_flags(meets.x() + _DIAMOND_PX, width, (frame.left, frame.right), beside)
+    if span is not None:
+        box = QRectF(span[0], top, span[1] - span[0], _FORECAST_TEXT_PX)
         painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 import pytest
@@ -75,7 +75,17 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         )
 
 
-def judged(parts_of: Parts, **training: Any) -> list[Verdict]:
+class Training(TypedDict, total=False):
+    """Keywords of `verdicts`."""
+
+    epochs: int
+    kept: int
+    scatter: float
+    seed: int
+    of_steps: tuple[str, ...]
+
+
+def judged(parts_of: Parts, **training: Unpack[Training]) -> list[Verdict]:
     """All verdicts of a whole training."""
     return list(verdicts(parts_of, **training))
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitSpec
@@ -41,7 +42,21 @@ def test_value_between_release_and_threshold_is_no_second_crossing():
     assert (found.crossings, found.acted_s) == (1, (0.0,))
 
 
-def test_auto_counts_as_one_action_for_a_crossing():
+def test_reading_above_for_less_than_the_hold_time_is_no_crossing():
+    found = dry_run(np.arange(3.0), np.array([1.0, 9.0, 1.0]), limit(hold_s=5.0))
+
+    assert found == DryRun((), 0, 2.0, was_above=True)
+
+
+def test_first_stop_is_the_last_action():
+    spec = LimitSpec(metric="graph", value=8.0, action="stop", cooldown_s=0.0)
+
+    found = dry_run(np.arange(4.0), np.array([9.0, 1.0, 9.0, 1.0]), spec)
+
+    assert (found.crossings, found.acted_s, found.span_s) == (1, (0.0,), 3.0)
+
+
+def test_auto_counts_as_one_action_while_the_metric_does_not_grow():
     spec = LimitSpec(metric="graph", value=8.0, action="auto", cooldown_s=0.0)
 
     assert dry_run(np.arange(4.0), np.full(4, 9.0), spec).acted_s == (0.0,)
@@ -61,6 +76,8 @@ def enforced(t_s: Floats, values: Floats, spec: LimitSpec) -> tuple[float, ...]:
     enforcer.set_by_script((spec,))
     for now_s, value in zip(t_s.tolist(), values.tolist(), strict=True):  # noqa: B007 - read above
         enforcer.observe(spec.metric, BoundedReading(value))
+        if due and spec.action == "stop":
+            break
         while due:
             watch = due.pop().watch
             assert watch is not None
@@ -69,7 +86,7 @@ def enforced(t_s: Floats, values: Floats, spec: LimitSpec) -> tuple[float, ...]:
     return tuple(each.t_s for each in crossings if each.crossed and each.answered)
 
 
-@pytest.mark.parametrize("action", ["notify", "save", "collect", "reload", "stop"])
+@pytest.mark.parametrize("action", ["notify", "save", "collect", "reload", "restart", "stop"])
 @pytest.mark.parametrize(("hold_s", "cooldown_s"), [(0, 0), (3, 0), (0, 20), (3, 20), (5, 60)])
 def test_dry_run_acts_when_a_training_would(action: LimitAction, hold_s: float, cooldown_s: float):
     random = np.random.default_rng(7)
@@ -86,14 +103,22 @@ def test_dry_run_acts_when_a_training_would(action: LimitAction, hold_s: float, 
 
         assert found == enforced(t_s, values, spec)
         n += len(found)
-    assert n > 20
+    assert n > 10
 
 
-def test_a_dry_run_is_told_in_a_sentence():
+def test_result_is_described_in_one_sentence():
     found = DryRun((1.0, 2.0, 3.0), 2, 7200.0)
 
     text = dry_run_text(found, metric="ram", threshold=8 * GIB, action="reload")
 
     assert "exceeded 2 times: about 3\u00a0\u00d7\u00a0reload" in text
     never = dry_run_text(DryRun((), 0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
-    assert "never exceeded" in never
+    assert never.endswith("was never exceeded.")
+
+
+def test_metric_above_for_less_than_the_hold_time_is_described():
+    found = DryRun((), 0, 7200.0, was_above=True)
+
+    text = dry_run_text(found, metric="ram", threshold=8 * GIB, action="reload", hold_s=300.0)
+
+    assert with_plain_spaces(text).endswith("8 GiB was never exceeded for 5 min.")

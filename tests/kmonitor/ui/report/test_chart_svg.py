@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from kmonitor.ui.plots.chart_state import (
     ChartState,
@@ -10,7 +11,7 @@ from kmonitor.ui.plots.chart_state import (
     GapState,
     LimitLineState,
 )
-from kmonitor.ui.report.chart_svg import CHART_SIZE, chart_svg
+from kmonitor.ui.report.chart_svg import CHART_SIZE, chart_svg, text_width
 from kmonitor.ui.report.style import DrawingColours, page_variables
 from kmonitor.ui.theme.palettes import DARK
 from tests.support.drawings import Drawing
@@ -88,6 +89,33 @@ def test_a_forecast_that_is_in_sight_ends_in_its_limit():
 
     assert "host limit 4 GiB" in chart.texts()
     assert len(chart.all("polygon")) == 2
+
+
+def forecast_label(*flags: FlagState, x_meets: float = 6.0) -> tuple[float, float] | None:
+    """Left and right edge of the text of the limit that a forecast meets; None without it."""
+    text = "host limit 5 GiB"
+    ahead = ForecastState(2.0, 3 * GIB, 5 * GIB, x_meets, 5.0, None, text)
+    chart = drawn(picture(curve(1, 2, 3), forecast=ahead, flags=flags))
+    rights = [float(each.get("x", "")) for each in chart.all("text") if each.text == text]
+    return (rights[0] - text_width(text), rights[0]) if rights else None
+
+
+def test_limit_of_a_forecast_at_the_right_edge_keeps_its_text():
+    label = forecast_label(x_meets=10.1)
+
+    assert label is not None
+    assert label[1] <= CHART_SIZE.width - 4.0
+
+
+def test_text_of_a_forecasts_limit_covers_no_flag():
+    free = forecast_label()
+    beside = forecast_label(FlagState(4.0, "reload", "Reload"))
+    between = forecast_label(FlagState(4.0, "reload", "Reload"), FlagState(7.0, "save", "Saved"))
+
+    assert free is not None
+    assert beside is not None
+    assert beside[0] == pytest.approx(free[1])
+    assert between is None
 
 
 def test_a_chart_without_points_says_why():
