@@ -190,4 +190,4 @@ def test_a_chart_is_described_by_value_rate_and_forecast(stage: Stage) -> None:
     assert all(each.accessibleDescription() for each in charts.values())
     assert "73.4 GiB" in told
     assert "/ epoch" in told
-    assert "limit in about 14 epochs (10 to 21)" in told
+    assert "limit in about 4 epochs (3 to 5)" in told
