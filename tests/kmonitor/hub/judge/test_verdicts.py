@@ -10,6 +10,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.judge import judge_thread
 from kmonitor.hub.judge.judge_thread import MAX_WAITING, JudgeDispatcher, JudgeThread
+from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.runs.hub_event_log import read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import PageRequest
@@ -223,7 +224,13 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ):
     begun: list[int] = []
-    monkeypatch.setattr(judge_thread, "read_packed", lambda _c, key, _j: begun.append(key))
+
+    def read_all(_connection: object, key: int, judge: RunJudge) -> int:
+        begun.append(key)
+        judge.row = 10**9
+        return 0
+
+    monkeypatch.setattr(judge_thread, "read_packed", read_all)
     runs = [bench.parts.started_run(pid=1) for _ in range(1000)]
     assert bench.parts.event_log.commit()
     for record in runs:
@@ -233,8 +240,10 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
 
     for record in runs:
         bench.desk.schedule_run(record.run, record.key)
-    bench.desk.add_request(b"last", VerdictsRequest(request_id=1, run=runs[0].run), runs[0].key)
-    wait_until(bench.desk.pop_results, what="it is answered")
+    for at in range(2):  # the second answer comes after all that was scheduled before the first
+        request = VerdictsRequest(request_id=at, run=runs[0].run)
+        bench.desk.add_request(b"last", request, runs[0].key)
+        wait_until(bench.desk.pop_results, what="it is answered")
 
     assert len(begun) == len(runs)
 
