@@ -16,7 +16,7 @@ WITHOUT_A_ROW = {
     "kmonitor-demo-": "copies a demo process's output until it ends",
     "kmonitor-doctor": "checks one host, within the call that waits for it",
     "kmonitor-hub-says": "prints one line once the hub of `kmonitor hub run` answers",
-    "kmonitor-leave": "ends a process that has not left by itself after its script was told to",
+    "kmonitor-leave": "ends a process that does not exit for a restart by itself",
     "kmonitor-look": "asks a disk that may hang, on behalf of a caller that waits for so long",
     "kmonitor-probe": "tries whether a number of threads can be had, within the call",
     "kmonitor-search": "asks one host for a run, within the call that waits for it",

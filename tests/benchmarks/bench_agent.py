@@ -223,7 +223,7 @@ def _training(judge: Judge, _: Folders) -> None:
     if done.returncode:
         raise SystemExit(done.stderr)
     percent, epochs = done.stdout.split()
-    bound, beside = THREAD_TARGET_PERCENT, f"{epochs} epochs told"
+    bound, beside = THREAD_TARGET_PERCENT, f"{epochs} epochs reported"
     judge.take(Measured(name, float(percent), bound, "% of a core", beside=beside))
 
 

@@ -62,7 +62,7 @@ SHORT: Final = ("no_hub", "found", "lost", "full_disk", "commands")
 
 
 class Story:
-    """What happens around the agent, told turn by turn from within a fit."""
+    """What happens around the agent, one step per turn, from within a fit."""
 
     def __init__(
         self, turns: AgentTurns, folders: Folders, monitor: Any, patch: pytest.MonkeyPatch
@@ -74,7 +74,7 @@ class Story:
         self.hub: FakeHub | None = None
         self.chapters: dict[str, int] = {}
 
-    def told(self, chosen: Collection[str]) -> Step:
+    def steps(self, chosen: Collection[str]) -> Step:
         """The chosen chapters, one after the other; all where none is."""
         for chapter in (
             *(self.no_hub, self.found, self.lost, self.hung, self.refused, self.other_versions),
@@ -282,7 +282,7 @@ class _Tells(keras.callbacks.Callback):
 
     def __init__(self, story: Story, chosen: Collection[str]) -> None:
         super().__init__()
-        self._steps = story.told(chosen)
+        self._steps = story.steps(chosen)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         if next(self._steps, self) is self:

@@ -284,7 +284,7 @@ def _ended(home: Path, **plan: Any) -> Ended:
 
 
 def _beside_hubs_that_stop(training: TrainingProcess, path: Path) -> Ended:
-    for _ in range(3):  # one that comes back tells that the one before was left
+    for _ in range(3):  # each that connects shows that the one before was left
         with FakeHub(path) as hub:
             hub.serve_until(lambda hub=hub: hub.acked > 0)
     training.open_gate()

@@ -86,7 +86,8 @@ class Measures:
 
     def _add_epoch(self, line: Mapping[str, Any]) -> None:
         self.epochs += 1
-        median_s, mean_s = _number(line.get(_STEP_TIME)), _number(line.get(_MEAN_STEP_TIME))
+        median_s = _number(line.get(_STEP_TIME))
+        mean_s = _number(line.get(_MEAN_STEP_TIME))
         if (value := mean_s if median_s is None else median_s) is not None:
             self._step_times.append(value)
         if (value := _number(line.get("seconds"))) is not None:
