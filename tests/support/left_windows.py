@@ -1,5 +1,6 @@
 """Main windows that a test left."""
 
+import gc
 import sys
 
 
@@ -11,8 +12,23 @@ def main_windows_left() -> list[object]:
     if widgets is None or core is None or qt is None:
         return []
     qt.sendPostedEvents(None, core.QEvent.Type.DeferredDelete)
-    return [
-        each
-        for each in widgets.QApplication.topLevelWidgets()
-        if isinstance(each, widgets.QMainWindow)
-    ]
+    # What a test's window dropped goes here, on the thread where it lives: a collection that met
+    # it on one of the next test's threads would end the process.
+    gc.collect(1)
+    return [each for each in _top_level_widgets() if isinstance(each, widgets.QMainWindow)]
+
+
+def _top_level_widgets() -> list[object]:
+    """All that there are, with no garbage collected meanwhile.
+
+    Qt lists addresses, and PySide makes a Python object for each: a collection that begins there
+    can delete a widget that is listed and only garbage still held. The app and its tests' windows
+    keep collections to moments of their own.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys.modules["PySide6.QtWidgets"].QApplication.topLevelWidgets()
+    finally:
+        if was_enabled:
+            gc.enable()
