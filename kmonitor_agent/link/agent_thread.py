@@ -310,12 +310,12 @@ class AgentLoop:
         is_still = now_s - self._last_activity_s > self._timing.still_s
         poll_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
         end_s = now_s + wait_s
-        is_called = self._sleeper()
+        is_called = self._sleeper(streams, hears=poll_s > self._timing.drain_s)
         looks = [stream.look for stream in streams]
         # Ten times a second, in a processor whose caches the step has filled: each call shows.
         # Measured: 40 us of 90 are the kernel's and Python's share of a thread that wakes up.
         while True:
-            if is_called(min(poll_s, end_s - now_s)):
+            if is_called(min(poll_s, end_s - now_s)) or not self._take_messages():
                 self._agent_wakeup.clear()
                 break
             now_s = self._clock.monotonic_s()
@@ -343,17 +343,36 @@ class AgentLoop:
         for connection in self._connections.values():
             if connection.hub_channel is not None:
                 self._guarded(connection.step)
-        return all(has_passed)
+        return all(has_passed) and all(each.is_settled for each in self._connections.values())
+
+    def _take_messages(self) -> bool:
+        """Take what hubs have sent; False if it is more than acknowledgements and pings."""
+        if not self._transport.has_messages():
+            return True
+        if self._transport.is_lost() or self._transport.is_short_of_memory():
+            return False
+        for connection in self._connections.values():
+            if connection.hub_channel is None:
+                return False
+            self._guarded(connection.step)
+        connections = self._connections.values()
+        return not any(each.has_news or not each.is_settled for each in connections)
 
     def _fall_asleep(self, streams: list[RunStream]) -> bool:
         return all([stream.fall_asleep() for stream in streams])  # noqa: C419 - each of them
 
-    def _sleeper(self) -> Callable[[float], bool]:
+    def _sleeper(self, streams: list[RunStream], *, hears: bool) -> Callable[[float], bool]:
         """Return a function that sleeps up to the given seconds.
 
-        Its result is True if woken before.
+        Its result is True if another thread woke it before. A hub's message ends a sleep if the
+        thread `hears` it or an answer is awaited; else it is taken when the queue is checked.
+        Waking up for each acknowledgement would cost as much again as passing the events on.
         """
-        if any(connection.hub_channel is not None for connection in self._connections.values()):
+        connections = [each for each in self._connections.values() if each.hub_channel is not None]
+        is_ending = any(stream.is_ending for stream in streams)
+        if connections and (
+            hears or is_ending or not all(each.is_settled for each in connections)
+        ):
             return partial(self._transport.wait, descriptor=self._agent_wakeup.fileno())
         return self._agent_wakeup.sleeper()
 

@@ -148,6 +148,18 @@ class RunDelivery:
         outbox = self._delivery_context.outbox
         return self.phase is DeliveryPhase.SUPERSEDED or outbox.acked >= outbox.last_seq
 
+    @property
+    def is_settled(self) -> bool:
+        """True if the hub has sent what is needed to send the rest, or nothing will be sent."""
+        match self.phase:
+            case DeliveryPhase.LIVE:
+                sent = self._send_window.next_seq - 1
+                return sent >= self._delivery_context.outbox.last_seq
+            case DeliveryPhase.GREETING:
+                return False
+            case _:
+                return True
+
     def connected(self, now_s: float, *, is_other_hub: bool = False) -> None:
         """Note a new connection: send hello next, after a pause if this hub refused the run."""
         if self.phase is DeliveryPhase.SUPERSEDED:

@@ -16,7 +16,7 @@ from kmonitor_agent.link.delivery import DeliveryPhase, HubChannel, RunDelivery
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import NotPrivate, check_private_folder
-from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgent
+from kmonitor_agent.wire.messages.unions import Ack, ErrorMessage, Ping, Pong, ToAgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,12 @@ class HubConnection:
 
     Attributes:
         hub_channel: The connection, or None.
+        has_news: True if the last `step` read more than acknowledgements and pings.
     """
 
     def __init__(self, context: ConnectionContext, timing: Timing) -> None:
         self.hub_channel: HubChannel | None = None
+        self.has_news = False
         self._connection_context = context
         self._timing = timing
         self._search = HubSearch(context.hub_dialer, timing)
@@ -116,6 +118,11 @@ class HubConnection:
         """True if the hub has welcomed a run over this connection."""
         return any(each.phase is DeliveryPhase.LIVE for each in self._deliveries.values())
 
+    @property
+    def is_settled(self) -> bool:
+        """True if no answer is awaited before more can be sent."""
+        return all(each.is_settled for each in self._deliveries.values())
+
     def add(self, delivery: RunDelivery) -> None:
         self._deliveries[delivery.run] = delivery
         if self.hub_channel is not None:
@@ -128,6 +135,7 @@ class HubConnection:
     def step(self) -> None:
         """Read new messages, then do the due work; never blocks."""
         now_s = self._connection_context.clock.monotonic_s()
+        self.has_news = False
         if self.hub_channel is None:
             self._try_connect(now_s)
         if self.hub_channel is not None:
@@ -230,6 +238,7 @@ class HubConnection:
     def _read(self, channel: HubChannel, now_s: float) -> None:
         for message in channel.received():
             self._received_s = now_s
+            self.has_news |= not isinstance(message, Ack | Ping | Pong)
             self._handle(channel, message, now_s)
             if self.hub_channel is not channel:
                 return

@@ -116,7 +116,10 @@ class Transport:
         return is_memory_short(MESSAGE_BYTES)
 
     def wait(self, seconds: float, descriptor: int) -> bool:
-        """Sleep up to `seconds`, or until a message or the descriptor is ready; True if one is."""
+        """Sleep up to `seconds`, or until a message comes or the descriptor is ready.
+
+        True if the descriptor is.
+        """
         if self._poller is None:
             return False
         if descriptor >= 0 and descriptor not in self._poller:
@@ -124,7 +127,14 @@ class Transport:
 
             # Nothing else: a descriptor that wakes can be written at any time.
             self._poller.register(descriptor, zmq.POLLIN)
-        return bool(self._poller.poll(math.ceil(seconds * 1000)))
+        ready = self._poller.poll(math.ceil(seconds * 1000))
+        return any(source == descriptor for source, _ in ready)
+
+    def has_messages(self) -> bool:
+        """True if a hub's message has come."""
+        if not self._sockets or self._poller is None:
+            return False
+        return any(not isinstance(source, int) for source, _ in self._poller.poll(0))
 
     def close(self, *, linger_s: float = 0.0) -> None:
         """Close all; queued messages get `linger_s` seconds."""

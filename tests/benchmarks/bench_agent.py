@@ -134,7 +134,9 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
 def started_hub(folders: Folders) -> subprocess.Popen[bytes]:
     """A hub in a process of its own, until its input closes: `communicate(b"")`."""
     code = f"from tests.benchmarks.bench_agent import serve; serve({str(folders.state)!r})"
-    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    hub.wait()  # what it forked serves
+    return hub
 
 
 def agent_thread() -> threading.Thread:
@@ -150,6 +152,8 @@ def thread_cpu_s(thread: threading.Thread) -> float:
 
 def serve(home: str) -> None:
     """A hub for the benchmark, in a process of its own, until its input closes."""
+    if os.fork():
+        os._exit(0)  # as a child of the training it would be read with it, each second
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     with FakeHub(ingest_socket_path(find_folders({"KMONITOR_HOME": home}))) as hub:

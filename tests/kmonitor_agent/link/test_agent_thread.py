@@ -19,12 +19,13 @@ from kmonitor_agent.link.agent_thread import (
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
+from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
-from kmonitor_agent.wire.messages.unions import Ping
+from kmonitor_agent.wire.messages.unions import Ping, Pong
 from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
-from tests.support.links import QUICK, LinkUnderTest, epoch, spooled_events
+from tests.support.links import PATIENT, QUICK, LinkUnderTest, epoch, spooled_events
 from tests.support.waiting import DEADLINE_S, wait_until
 
 OFF = HubChoice(is_off=True)
@@ -298,6 +299,28 @@ def test_a_connected_run_without_events_turns_for_messages_alone(
 
         # One for each ping that is due, one for its answer, and some to spare.
         assert len(turns) <= 50
+
+
+def test_acknowledgements_and_answers_to_pings_are_taken_without_a_turn(
+    folders: Folders, turns: list[AgentLoop]
+):
+    agent = AgentThread(timing=replace(PATIENT, ping_s=60.0, retry_s=600.0, mark_s=600.0))
+    with FakeHub(ingest_socket_path(folders)) as hub:
+        hub.ping_ms = 60_000
+        link = started(agent, folders, "run1", HubChoice()).link
+        hub.serve_until(lambda: link.status().acked >= 1)
+        turns.clear()
+        before = link.status().last_seq
+        for number in range(6):
+            link.emit(epoch(number))
+            hub.serve_until(lambda seq=before + number + 1: link.status().acked >= seq)
+            hub.send(Pong(n=number, run="run1"))
+
+        n_turns = len(turns)
+        hub.send(Command(id="c1", run="run1", session="session1", name="save"))
+        wait_until(lambda: len(turns) > n_turns)
+    agent.close(timeout_s=0.2)
+    assert n_turns <= 2  # that of its start may come late
 
 
 def test_events_of_a_run_without_a_hub_are_spooled_without_a_turn(
