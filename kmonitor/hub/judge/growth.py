@@ -18,6 +18,7 @@ from kmonitor.hub.judge.statistics import (
     are_about_even,
     bend_over_line,
     block_width,
+    have_even_least,
     lower_envelope,
     noise_of,
     p_of_no_rise,
@@ -215,7 +216,7 @@ _LATE_STEPS: Final = 3
 
 
 def _adds_the_same(window: _Window) -> bool:
-    """True if each unit adds the same to within 5%, or each of seven or more about the same."""
+    """True if each unit adds the same to within 5%; of seven or more, about or at least that."""
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
     middle = float(np.median(steps))
@@ -225,7 +226,8 @@ def _adds_the_same(window: _Window) -> bool:
         return False
     if np.all(np.abs(steps - middle) <= _EVEN * middle):
         return True
-    return len(steps) >= _STEPS_ABOUT_EVEN and are_about_even(steps)
+    is_even = are_about_even(steps) or have_even_least(steps)
+    return len(steps) >= _STEPS_ABOUT_EVEN and is_even
 
 
 def _rising(values: Floats, floor: Floor) -> Slope | None:

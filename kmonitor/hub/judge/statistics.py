@@ -186,3 +186,23 @@ def are_about_even(steps: Floats) -> bool:
     if middle <= 0.0 or np.abs(steps - middle).max() > _ABOUT_EVEN * middle:
         return False
     return float(np.mean(steps[half:])) >= _KEEPS_ON * float(np.mean(steps[:half]))
+
+
+_AT_LEAST: Final = 0.9
+_MOST_OF_AN_EVEN_STEP: Final = 1.1
+_EVEN_STEPS: Final = 0.5
+
+
+def have_even_least(steps: Floats) -> bool:
+    """True if half of the steps are the same to within 10%, and the others larger.
+
+    So grows a dict or list that keeps objects: each unit adds as much, and now and then its table
+    is made anew, twice as large. A cache that fills has ever smaller steps.
+
+    Args:
+        steps: From each value to the next, `[n]`, n at least 2.
+    """
+    middle = float(np.median(steps))
+    if middle <= 0.0 or float(steps.min()) < _AT_LEAST * middle:
+        return False
+    return float(np.mean(steps <= _MOST_OF_AN_EVEN_STEP * middle)) >= _EVEN_STEPS

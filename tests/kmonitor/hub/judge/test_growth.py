@@ -48,6 +48,23 @@ def test_a_line_without_noise_grows_and_stays_so_whatever_the_number_of_units(
     assert first + 4 <= max(6, 3 + np.ceil(max(6.0, 0.005 * (level + 100)) / slope) + 1)
 
 
+@pytest.mark.parametrize("first", range(1, 9))
+@pytest.mark.parametrize("table", [0.3, 1.0])
+def test_what_a_dict_keeps_grows_though_its_table_doubles_now_and_then(first: int, table: float):
+    """A table is as large as what it holds, or less; its doublings get rarer, as if it bent."""
+    units = np.arange(first, first + 60.0)
+    values = (300.0 + 3.3 * units + 3.3 * table * 2.0 ** np.ceil(np.log2(units))) * MIB
+    grows = [judge_growth(values[:n], RAM_FLOOR).is_growing for n in range(11, 61)]
+
+    assert all(grows)
+
+
+def test_a_cache_that_takes_less_and_less_has_no_even_least():
+    filled = 400.0 * (1.0 - np.exp(-np.arange(60.0) / 12.0)) * MIB
+
+    assert not any(judge_growth(filled[:n], RAM_FLOOR).is_growing for n in range(11, 61))
+
+
 @pytest.mark.parametrize("level", [300.0, 3000.0])
 def test_a_faster_line_is_seen_no_later(level: float):
     def first(slope: float) -> int:
