@@ -218,17 +218,23 @@ _FEWEST_COUNTS: Final = 2
 """A count costs a hundredth of the time since the one before: a few units, or ten."""
 
 
-def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+def kept_growth(
+    counters: Sequence[Counter], growth: Growth, share: float = _KEPT_SHARE
+) -> list[CounterGrowth]:
     """Growth of kept objects that explains growth; for series that are not yet judged.
 
     Args:
         counters: Counts over the same units as the judged series.
+        share: Of the growth, from which kept bytes explain it.
     """
-    found = (_kept_growth(counter, growth) for counter in counters if counter.kind in KEPT)
+    kept = (counter for counter in counters if counter.kind in KEPT)
+    found = (_kept_growth(counter, growth, share) for counter in kept)
     return [one for one in found if one is not None]
 
 
-def _kept_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
+def _kept_growth(
+    counter: Counter, growth: Growth, share: float = _KEPT_SHARE
+) -> CounterGrowth | None:
     """Growth of kept objects from count to count; None if it does not explain the growth."""
     values = counter.values[growth.first : growth.last + 1]
     (at,) = np.isfinite(values).nonzero()
@@ -237,7 +243,7 @@ def _kept_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     rates = np.diff(values[at]) / np.diff(at)
     middle = float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
     if counter.kind is CounterKind.KEPT_BYTES:
-        explains = middle >= _KEPT_SHARE * growth.slope.middle
+        explains = middle >= share * growth.slope.middle
     else:
         least = 0.0 if len(at) > _FEWEST_COUNTS else _ONE_A_UNIT
         explains = np.count_nonzero(rates > least) >= _OF_INTERVALS * len(rates)

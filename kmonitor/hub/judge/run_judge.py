@@ -99,6 +99,10 @@ takes longer."""
 _TIMES_MORE: Final = 10
 """Multiple of the steps made so far that may be left of an epoch of unknown length."""
 
+_NOT_GARBAGE: Final = 0.25
+"""Share of a rise from which objects that are kept show that it is no garbage: the size of what
+they hold themselves is not in theirs."""
+
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
 
@@ -378,7 +382,8 @@ class RunJudge:
             return None
         is_measured = np.array([metric in unit.low for unit in units])
         measured = [unit for unit in units if metric in unit.low]
-        grew_with = [*judgement.grew_with, *kept_growth(cut(counters, is_measured), growth)]
+        kept = kept_growth(cut(counters, is_measured), growth, share=_NOT_GARBAGE)
+        grew_with = [*judgement.grew_with, *kept]
         room = self._room(metric, units[-1].high.get(metric, math.nan))
         fill = arenas_that_fill(growth, grew_with, measured, room)
         return fill or uncollected_growth(grew_with, measured, room)
