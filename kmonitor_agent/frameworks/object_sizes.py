@@ -5,6 +5,7 @@ No code of the script's runs. Arrays are read by numpy's own descriptors, tensor
 where their class is the framework's own. Memory that several objects share counts once.
 """
 
+import functools
 import gc
 import math
 import sys
@@ -206,6 +207,8 @@ def length_of(value: Any) -> int | None:
 def container_name(value: Any) -> str:
     """Name of a container's class; for a framework's wrapper, the name of Python's own class."""
     kind: Any = type(value)
+    if kind is _CACHED_FUNCTION:
+        return "functools.cache"
     is_in_place = class_package(kind) in {"keras", "tensorflow", "tf_keras"}
     return class_name(_container_base(_storage(value)) if is_in_place else kind)
 
@@ -238,9 +241,24 @@ _STORAGE: Final = {
 """Attributes in which these modules' lists, dicts and queues keep their items."""
 
 
+_CACHED_FUNCTION: Final[Any] = getattr(functools, "_lru_cache_wrapper", None)
+
+
 def _storage(value: Any) -> Any:
+    if type(value) is _CACHED_FUNCTION:
+        return _results_of(value)
     name = _STORAGE.get(class_module(type(value)))
     return value if name is None else instance_dict(value).get(name, value)
+
+
+def _results_of(function: Any) -> Any:
+    """The dict of what `functools.cache` keeps; the function itself where it keeps so many."""
+    if _CACHED_FUNCTION.cache_info(function).maxsize is not None:
+        return function
+    # Of what it refers to, the one dict beside that of its attributes.
+    own = instance_dict(function)
+    held = [each for each in gc.get_referents(function) if type(each) is dict and each is not own]
+    return held[0] if len(held) == 1 else function
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 """What a script keeps is found where it is, measured, and never asked or kept alive."""
 
 import asyncio
+import functools
 import gc
 import queue
 import sys
@@ -94,6 +95,27 @@ def test_a_queue_of_the_script_names_its_class():
     recorder.history = filled(LogQueue())
 
     assert kept(recorder)["LogQueue.queue"].count == 5
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_results_that_a_cached_function_keeps_without_end_are_named(most: int | None):
+    @functools.lru_cache(maxsize=most)
+    def load(number: int) -> Any:
+        return array(1 + number % 2)
+
+    recorder = Recorder()
+    recorder.history = load
+    for number in range(6):
+        load(number)
+    found = kept(recorder).get("Recorder.history")
+
+    if most is None:
+        assert found is not None
+        told = (found.kind, found.container, found.count, found.n_bytes)
+        assert told == ("numpy.ndarray", "functools.cache", 6, 9 * MIB)
+    else:
+        assert found is None
+    assert load.cache_info().misses == 6
 
 
 def test_a_variable_of_a_generator_that_waits_is_named():
