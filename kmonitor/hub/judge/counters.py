@@ -225,7 +225,7 @@ def kept_growth(
 
     Args:
         counters: Counts over the same units as the judged series.
-        share: Of the growth, from which kept bytes explain it.
+        share: Smallest share of the growth for which kept bytes explain it.
     """
     kept = (counter for counter in counters if counter.kind in KEPT)
     found = (_kept_growth(counter, growth, share) for counter in kept)
