@@ -343,7 +343,7 @@ class AgentLoop:
         for connection in self._connections.values():
             if connection.hub_channel is not None:
                 self._guarded(connection.step)
-        return all(has_passed) and all(each.is_settled for each in self._connections.values())
+        return all(has_passed) and not self._awaits_answer()
 
     def _take_messages(self) -> bool:
         """Take what hubs have sent; False if it is more than acknowledgements and pings."""
@@ -355,8 +355,12 @@ class AgentLoop:
             if connection.hub_channel is None:
                 return False
             self._guarded(connection.step)
-        connections = self._connections.values()
-        return not any(each.has_news or not each.is_settled for each in connections)
+        has_news = any(each.has_news for each in self._connections.values())
+        return not has_news and not self._awaits_answer()
+
+    def _awaits_answer(self) -> bool:
+        """True if a hub must answer before more can be sent to it."""
+        return not all(each.is_settled for each in self._connections.values())
 
     def _fall_asleep(self, streams: list[RunStream]) -> bool:
         return all([stream.fall_asleep() for stream in streams])  # noqa: C419 - each of them
@@ -368,11 +372,9 @@ class AgentLoop:
         thread `hears` it or an answer is awaited; else it is taken when the queue is checked.
         Waking up for each acknowledgement would cost as much again as passing the events on.
         """
-        connections = [each for each in self._connections.values() if each.hub_channel is not None]
+        is_connected = any(each.hub_channel is not None for each in self._connections.values())
         is_ending = any(stream.is_ending for stream in streams)
-        if connections and (
-            hears or is_ending or not all(each.is_settled for each in connections)
-        ):
+        if is_connected and (hears or is_ending or self._awaits_answer()):
             return partial(self._transport.wait, descriptor=self._agent_wakeup.fileno())
         return self._agent_wakeup.sleeper()
 

@@ -196,8 +196,8 @@ _EVEN_STEPS: Final = 0.5
 def have_even_least(steps: Floats) -> bool:
     """True if half of the steps are the same to within 10%, and the others larger.
 
-    So grows a dict or list that keeps objects: each unit adds as much, and now and then its table
-    is made anew, twice as large. A cache that fills has ever smaller steps.
+    A dict or list that keeps objects grows so: each unit adds as much, and now and then a table
+    twice as large replaces its table. A cache that fills has ever smaller steps.
 
     Args:
         steps: From each value to the next, `[n]`, n at least 2.

@@ -111,8 +111,8 @@ def test_results_that_a_cached_function_keeps_without_end_are_named(most: int | 
 
     if most is None:
         assert found is not None
-        told = (found.kind, found.container, found.count, found.n_bytes)
-        assert told == ("numpy.ndarray", "functools.cache", 6, 9 * MIB)
+        named = (found.kind, found.container, found.count, found.n_bytes)
+        assert named == ("numpy.ndarray", "functools.cache", 6, 9 * MIB)
     else:
         assert found is None
     assert load.cache_info().misses == 6
