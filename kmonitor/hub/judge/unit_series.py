@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import Growth
@@ -40,18 +41,12 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """The judged series, one value per unit; NaN where not measured, `[n]`.
 
-    For memory the smallest sample of each unit, or its memory at the end where hardly a sample
-    falls into a unit: one sample would be of its beginning, the next of its end. Growth that came
-    with a batch larger than all before is left out. For the graph its size at the end; for steps
-    their time, in a loop of models as if all were of one kind.
+    For the graph its size at the end; for steps their time, in a loop of models as if all were of
+    one kind.
     """
     match metric:
-        case "ram" | "vram" if _are_short(metric, units):
-            return _without_batches(_array(unit.at_end[metric] for unit in units), units)
         case "ram" | "vram":
-            lows = _array(unit.low.get(metric, np.nan) for unit in units)
-            adjusted = _by_steps if kind in COUNTED_WITHIN else _without_batches
-            return adjusted(lows, units)
+            return _of_memory(metric, units, kind)
         case "open_files" | "threads" | "processes" | "shared_memory" | "disk" | "temp_disk":
             return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
@@ -64,6 +59,23 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
             whole = [unit.wall_s if unit.steps == units[-1].steps else np.nan for unit in units]
             wall_s = _array(whole)
             return wall_s if kind is UnitKind.EPOCH else _as_one_kind(wall_s, units)
+
+
+def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
+    """Smallest sample of each unit, or memory at its end where hardly a sample falls into it.
+
+    One sample would be of its beginning, the next of its end. Growth that came with a batch larger
+    than all before is left out, and an allocator's pool grows when it takes a region.
+    """
+    is_short = _are_short(metric, units)
+    level = (unit.at_end if is_short else unit.low for unit in units)
+    values = _array(each.get(metric, math.nan) for each in level)
+    if metric == "ram":
+        # The smallest sample may be of the unit's beginning, thus of the end of the one before.
+        moved = moved_to_regions(units)
+        values += moved if is_short else np.concatenate((moved[:1], moved[:-1]))
+    adjusted = _by_steps if kind in COUNTED_WITHIN and not is_short else _without_batches
+    return adjusted(values, units)
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
