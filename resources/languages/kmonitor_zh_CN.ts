@@ -3341,7 +3341,7 @@
         <translation>仅用于预测：{way}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/text/metrics.py"/>
         <source>Framework allocator (CPU)</source>
         <translation>框架分配器 (CPU)</translation>
     </message>

@@ -13,7 +13,7 @@ from kmonitor.ui.text.formats import (
     percent_text,
     with_plain_spaces,
 )
-from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
+from kmonitor.ui.text.metrics import METRIC_UNITS, is_on_host, metric_name
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import FieldSources
@@ -72,14 +72,9 @@ def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
     return readings.get(metric, MetricReading(absent="not part of the summary"))
 
 
-def is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
-    """True if the reading for VRAM comes from the CPU device's allocator, hence host memory."""
-    return metric == "vram" and "cpu" in run.vram.source.casefold()
-
-
 def metric_title(run: RunSummary, metric: LimitMetric) -> str:
     """Title of a reading: "VRAM", or "Allocator (CPU)" without a GPU."""
-    return "Allocator (CPU)" if is_of_cpu(run, metric) else metric_name(metric)
+    return "Allocator (CPU)" if is_on_host(run, metric) else metric_name(metric)
 
 
 def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -> str:
@@ -92,7 +87,7 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
     reading = summary_metric(run, metric)
     if reading.value is None:
         return reading.absent or _not_yet(run, metric)
-    if is_of_cpu(run, metric) and no_device:
+    if is_on_host(run, metric) and no_device:
         return f"{reading.source}; {no_device}"
     return with_plain_spaces("; ".join([reading.source, *ram_details(reading)]))
 
@@ -135,7 +130,7 @@ def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:
 def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
     """The last reading for a column VRAM; readings of the CPU's allocator are marked."""
     text = summary_metric_text(run, metric)
-    is_labelled = text != NOT_KNOWN and is_of_cpu(run, metric)
+    is_labelled = text != NOT_KNOWN and is_on_host(run, metric)
     return f"{text} (CPU)" if is_labelled else text
 
 
@@ -149,7 +144,7 @@ def share_text(reading: MetricReading) -> str:
 def worst_verdict_text(run: RunSummary) -> str:
     """Worst metric, "RAM: leak suspected", and the number of others; empty if none is bad."""
     texts = [
-        f"{metric_name(metric)}: {alarm_text(metric, verdict)}"
+        f"{metric_title(run, metric)}: {alarm_text(metric, verdict)}"
         for metric, verdict in sorted(
             run.verdicts.items(), key=lambda item: item[1] != "suspected"
         )

@@ -27,7 +27,6 @@ from kmonitor.cli.common.summary_text import (
     METRICS,
     device_absence,
     field_absence,
-    is_of_cpu,
     metric_title,
     origin_text,
     run_epoch_text,
@@ -66,6 +65,7 @@ from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import has_ended_badly, stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
 from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text
+from kmonitor.ui.text.metrics import is_on_host
 from kmonitor_agent.wire.messages.events import FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
@@ -251,7 +251,7 @@ _FOLLOWED_KINDS = (*_KINDS, "sample", "sources")
 
 
 def _new_row_printer(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
-    title = "allocator (CPU)" if is_of_cpu(run, "vram") else "VRAM"
+    title = "allocator (CPU)" if is_on_host(run, "vram") else "VRAM"
     memory = EpochMemory(run.ram.value, run.vram.value, run.graph.value, title)
 
     def print_row(row: EventRow) -> None:

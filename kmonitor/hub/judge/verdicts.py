@@ -130,6 +130,7 @@ def verdict_event(
         from_s=units[0].start_s,
         forecast=forecast,
         unit_s=unit_seconds(units),
+        on_host=details.metric == "vram" and "allocator" in units[-1].low,
     )
     stride = 1.0
     if growth is not None and growth.slope is not None and growth.last < len(units):

@@ -12,7 +12,7 @@ from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, bytes_text, count_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
+from kmonitor.ui.text.metrics import METRIC_UNITS, is_on_host, metric_name_of
 from kmonitor.ui.verdicts.verdict_label import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
@@ -147,9 +147,7 @@ def card_title(run: RunSummary, metric: LimitMetric) -> str:
     """Title of the card; without a GPU it names the framework's allocator or native memory."""
     if is_native(run, metric):
         return tr("Native memory in use")
-    if _is_of_cpu(run, metric):
-        return tr("Framework allocator (CPU)")
-    return metric_name(metric)
+    return metric_name_of(run, metric)
 
 
 def with_native(run: RunSummary, native_bytes: float) -> RunSummary:
@@ -169,10 +167,6 @@ _MEAN: Final = (
 )
 
 
-def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
-    return metric == "vram" and "cpu" in run.vram.source.casefold()
-
-
 def _can_limit(run: RunSummary, metric: LimitMetric) -> bool:
     return not has_ended(run) and "set_limits" in run.actions and not is_native(run, metric)
 
@@ -181,7 +175,7 @@ def _hint(run: RunSummary, metric: LimitMetric, device_absent: str) -> str:
     """Reason for missing VRAM, and tensors that the CPU's allocator counts, from its source."""
     if is_native(run, metric):
         counted_text = tr("the framework's allocator does not see this model's tensors")
-    elif _is_of_cpu(run, metric):
+    elif is_on_host(run, metric):
         counted = run.vram.source.partition("(")[2].rpartition(")")[0]
         counted_text = tr("counts {what}").format(what=translated_text(counted)) if counted else ""
     else:

@@ -18,7 +18,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import metric_amount, metric_name
+from kmonitor.ui.text.metrics import metric_amount, metric_name, metric_name_of
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import (
@@ -145,7 +145,7 @@ def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
     if not run.verdicts:
         return HistoryCell("")
     text = ", ".join(
-        f"{metric_name(metric)} {alarm_text(metric, run.verdicts[metric])}"
+        f"{metric_name_of(run, metric)} {alarm_text(metric, run.verdicts[metric])}"
         for metric in VERDICT_METRICS
         if metric in run.verdicts
     )

@@ -13,7 +13,7 @@ from kmonitor.ui.limits.limit_store import (
 from kmonitor.ui.limits.limit_text import limit_action_text, round_amount, threshold_value
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import metric_name_in_sentence
+from kmonitor.ui.text.metrics import is_on_host, metric_name_in_sentence
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -122,8 +122,9 @@ def _outcome_text(
         limit = strongest_limit(run, metric)
         value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
         if limit is not None and value is not None:
+            name = metric_name_in_sentence(metric, on_host=is_on_host(run, metric))
             outcome = tr("{metric} exceeds {value}").format(
-                metric=metric_name_in_sentence(metric), value=round_amount(metric, value)
+                metric=name, value=round_amount(metric, value)
             )
             by_action.setdefault(limit.action, []).append(outcome)
     can_restart = "restart" in run.actions

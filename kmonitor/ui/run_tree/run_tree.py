@@ -145,7 +145,7 @@ def _run_row(summary: RunSummary, state: RunStateLabel, hue: int | None) -> RunR
     lines = [summary.name, f"{state.label} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
     if state.why:
         lines.append(state.why)
-    mark = suspicion_text(summary.verdicts)
+    mark = suspicion_text(summary)
     if mark:
         lines.append(mark)
     return RunRow(

@@ -16,7 +16,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import metric_name
+from kmonitor.ui.text.metrics import metric_name_of
 from kmonitor.ui.verdicts.forecast_text import (
     brief_forecast_text,
     epochs_left_before,
@@ -153,7 +153,7 @@ def _warning_chips(summary: RunSummary) -> list[ChipState]:
     for metric, reading in _metrics(summary):
         limit = _lowest_crossed(summary, metric, reading)
         if limit is not None and not has_ended(summary):
-            text = tr("{metric} above its limit").format(metric=metric_name(metric))
+            text = tr("{metric} above its limit").format(metric=metric_name_of(summary, metric))
             tooltip = tr("The limit is {limit}").format(limit=round_amount(metric, limit))
             chips.append(ChipState(f"over_{metric}", text, "warn", "warning", tooltip, 1))
     if summary.gaps:

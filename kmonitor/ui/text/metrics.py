@@ -5,6 +5,7 @@ from typing import Final
 from kmonitor.ui.text.formats import Unit, amount_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "ram": "bytes",
@@ -41,13 +42,30 @@ _NAMES: Final[dict[LimitMetric, str]] = {
 }
 
 
-def metric_name(metric: LimitMetric) -> str:
+def metric_name(metric: LimitMetric, *, on_host: bool = False) -> str:
+    """Name of a metric: "RAM", "Graph size".
+
+    Args:
+        on_host: True if VRAM is memory of the host, handed out by the CPU's allocator.
+    """
+    if on_host and metric == "vram":
+        return tr("Framework allocator (CPU)")
     return tr(_NAMES[metric])
 
 
-def metric_name_in_sentence(metric: LimitMetric) -> str:
+def is_on_host(run: RunSummary, metric: LimitMetric) -> bool:
+    """True if VRAM is memory of the host: the framework's allocator serves the CPU."""
+    return metric == "vram" and "cpu" in run.vram.source.casefold()
+
+
+def metric_name_of(run: RunSummary, metric: LimitMetric) -> str:
+    """Name of a metric in a run: without a GPU, VRAM is that of the framework's allocator."""
+    return metric_name(metric, on_host=is_on_host(run, metric))
+
+
+def metric_name_in_sentence(metric: LimitMetric, *, on_host: bool = False) -> str:
     """Name of a metric within a sentence: "RAM", "graph size"."""
-    name = metric_name(metric)
+    name = metric_name(metric, on_host=on_host)
     return name if name.isupper() else name[:1].lower() + name[1:]
 
 

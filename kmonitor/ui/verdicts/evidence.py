@@ -1,6 +1,5 @@
 """Verdicts as shown in the evidence window and in the run tree."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +8,7 @@ from kmonitor.ui.guide.pages import heading_slug
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import rate_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name_of
 from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_label import QUIET_STATES
 from kmonitor.ui.verdicts.verdict_text import (
@@ -27,7 +26,7 @@ from kmonitor.ui.verdicts.verdict_text import (
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric, VerdictState
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
 _NO_ADVICE: Final = QUIET_STATES | {"cleared"}
 
@@ -115,11 +114,11 @@ def loop_guide_slug() -> str:
     return heading_slug(tr("Models trained in a loop in one process"))
 
 
-def suspicion_text(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
+def suspicion_text(run: RunSummary) -> str:
     """Tooltip of the run tree's mark: "RAM: leak suspected"; empty: no mark."""
     return ", ".join(
-        f"{metric_name(metric)}: {suspicion_of(metric)}"
-        for metric, state in verdicts.items()
+        f"{metric_name_of(run, metric)}: {suspicion_of(metric)}"
+        for metric, state in run.verdicts.items()
         if state == "suspected"
     )
 

@@ -77,7 +77,7 @@ def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) 
     moment = _moment(run, verdict, now_wall_s)
     # There is little room: a limit without a name is that of RAM, which most runs meet first.
     is_implied = verdict.metric == "ram" or is_out_of_memory(verdict)
-    whose = "" if is_implied else f"{metric_name(verdict.metric)} "
+    whose = "" if is_implied else f"{metric_name(verdict.metric, on_host=verdict.on_host)} "
     return f"{whose}{text} \u00b7 {moment}" if moment else f"{whose}{text}"
 
 

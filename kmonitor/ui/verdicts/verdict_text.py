@@ -13,7 +13,7 @@ from kmonitor.ui.text.formats import (
     rate_text,
 )
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name_in_sentence
+from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
     slower_since_text,
@@ -460,8 +460,8 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 def verdict_log_text(verdict: Verdict) -> str:
     """Verdict as a line of the event log."""
-    metric = metric_name_in_sentence(verdict.metric)
-    return f"{metric[:1].upper()}{metric[1:]}: {verdict_headline(verdict)}"
+    name = metric_name(verdict.metric, on_host=verdict.on_host)
+    return f"{name}: {verdict_headline(verdict)}"
 
 
 def units_text(n: float, verdict: Verdict) -> str:

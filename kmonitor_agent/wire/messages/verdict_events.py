@@ -198,6 +198,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         ruled_out: With "unknown", for slower steps: counts that do not explain the growth.
         forecast: None unless the metric grows towards a known limit.
         tried: Actions against this cause, and the amounts that they gave back.
+        on_host: For "vram", true if it is host memory, handed out by the CPU's allocator.
     """
 
     metric: VerdictMetric
@@ -230,3 +231,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     tried: Annotated[list[TriedAction], msgspec.Meta(max_length=4)] = []
     since: Count = 0
     ruled_out: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
+    on_host: bool = False

@@ -6,18 +6,21 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.ui.verdicts.verdict_text import verdict_log_text
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import (
     AllocationGrowth,
     Diagnosis,
     EpochEnded,
     Event,
+    FieldSources,
     FitStarted,
     LimitsInForce,
     Sample,
     SessionStarted,
     Verdict,
 )
+from kmonitor_agent.wire.messages.readings import FieldSource
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, LimitForecast
 from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
 
@@ -283,6 +286,30 @@ def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end(
     (now,) = _of(judge.newest_verdicts(), metric)
     assert (now.state, now.units) == ("growing", 30)
     assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("TensorFlow: CPU allocator", "Framework allocator (CPU)"),
+        ("TensorFlow: GPU:0 allocator", "VRAM"),
+    ],
+)
+def test_a_verdict_on_memory_of_the_cpus_allocator_does_not_call_it_vram(source: str, name: str):
+    of_allocator = FieldSource("allocator_in_use_bytes", "bytes", source)
+    sources = FieldSources(t_s=0.0, sources=[of_allocator])
+    events = [
+        replace(event, allocator_in_use_bytes=(1000 + 8 * event.epoch) * MIB)
+        if isinstance(event, EpochEnded)
+        else event
+        for event in events_of(Growing(), 30)
+    ]
+
+    judge, _ = _judged([sources, *events])
+
+    (now,) = _of(judge.newest_verdicts(), "vram")
+    assert now.state in ALARMED_STATES
+    assert verdict_log_text(now).startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(

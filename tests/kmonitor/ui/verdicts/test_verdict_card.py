@@ -140,7 +140,8 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
 
 
 def test_the_run_tree_marks_suspicions_only():
-    assert suspicion_text({"ram": "suspected", "graph": "suspected", "step_time": "growing"}) == (
+    of_all = {"ram": "suspected", "graph": "suspected", "step_time": "growing"}
+    assert suspicion_text(made_up_run("c", verdicts=of_all)) == (
         "RAM: leak suspected, Graph size: growing"
     )
     book = RunStore()
