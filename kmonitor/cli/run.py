@@ -19,12 +19,13 @@ def run(
 
     Example: `kmonitor run --resume-after-crash 3 -- python train.py`
 
-    Terminal, input, output, signals and exit status are those of the script. With
-    `MonitorCallback()` in its fits, the script can be restarted from the window, with `kmonitor
-    command last restart`, with `monitor.request("restart")` or by a limit: `Limit("ram", "80%",
-    action="restart")`. At the end of the epoch the state is saved, the process exits with status
-    75, and the script is started again. Finished fits do not run again, and the interrupted one
-    continues with the same result, bit for bit. Only a new process frees all memory.
+    The script uses this terminal as if it had been started directly, and its exit status is passed
+    on. With `MonitorCallback()` in its fits, the script can be restarted from the window, with
+    `kmonitor command last restart`, with `monitor.request("restart")` or by a limit:
+    `Limit("ram", "80%", action="restart")`. At the end of the epoch the state is saved, the
+    process exits with status 75, and the script is started again. Finished fits do not run again,
+    and the interrupted one continues with the same result, bit for bit. Only a new process frees
+    all memory.
 
     Keep in mind: the script's fits must come in the same order each time; whatever the script does
     before a fit is done again; the state of your own generators is not kept. How the script died

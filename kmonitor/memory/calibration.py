@@ -507,7 +507,7 @@ class Calibration:
         if len(self._measured) > 1:
             return f"measured at batch sizes {sizes}{on}"
         estimated, took = self._points[0]
-        return f"rules scaled by {took / estimated:.2f}, measured at batch size {sizes}{on}"
+        return f"estimate scaled by {took / estimated:.2f}, measured at batch size {sizes}{on}"
 
     def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
         if self._measured[-1].between_bytes is None:

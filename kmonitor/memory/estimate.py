@@ -518,7 +518,7 @@ class Unmeasured:
 
 _XLA: Final = Unmeasured(
     "XLA decides what to fuse: the rules were validated against its memory plans, not against an"
-    " allocator, and on a CPU XLA uses up to three times as much; measuring five steps corrects"
+    " allocator, and on a CPU, XLA uses up to three times as much; measuring five steps corrects"
     " for this",
     2.20,
 )

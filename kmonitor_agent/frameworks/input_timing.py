@@ -91,7 +91,7 @@ class TensorFlowInput:
         elements: Number of these elements.
     """
 
-    source: str = "tf.data: the time between its elements; the rest is waiting"
+    source: str = "tf.data: time between elements; the rest is time spent waiting"
 
     def __init__(self, epoch_iterator: Any) -> None:
         self.absent = ""

@@ -109,7 +109,7 @@ class Diagnoser:
         grown, tracing_bytes = self._trace.end()
         why = _STOPPED
         if tracing_bytes:
-            why = f"tracing Python's allocations took {binary_size(tracing_bytes)}"
+            why = f"tracing Python's allocations used {binary_size(tracing_bytes)} of memory"
         self._report(
             fit,
             perf_counter() - began_s,

@@ -185,7 +185,10 @@ def _check_runner(on: object) -> None:
             f'run_folds: on={on!r} is not known; use on="local" or on="ray", or leave it out.'
         )
     if not sys.executable:
-        raise FoldsRefused("run_folds: this Python does not report where its executable is.")
+        raise FoldsRefused(
+            "run_folds: this Python does not report where its executable is (sys.executable is"
+            " empty). Run the script with a regular Python interpreter."
+        )
 
 
 def study_options(

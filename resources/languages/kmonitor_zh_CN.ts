@@ -5314,7 +5314,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Source, or the reason why it is missing</source>
+        <source>Source, or the reason why the value is missing</source>
         <translation>来源，或没有的原因</translation>
     </message>
     <message>
@@ -5367,7 +5367,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>Starts over after a reload and one epoch of warm-up</source>
+        <source>Starts over after each reload, following one warm-up epoch</source>
         <translation>在上次重新加载并预热一轮之后重新计算</translation>
     </message>
     <message>
@@ -5821,7 +5821,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run ended before it reported its model, or its agent was too old.</source>
+        <source>This run ended before it reported its model, or its kmonitor was too old to report it.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
     </message>
     <message>
@@ -6229,7 +6229,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>XLA decides what to fuse: the rules were validated against its memory plans, not against an allocator, and on a CPU XLA uses up to three times as much; measuring five steps corrects for this</source>
+        <source>XLA decides what to fuse: the rules were validated against its memory plans, not against an allocator, and on a CPU, XLA uses up to three times as much; measuring five steps corrects for this</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
@@ -6829,6 +6829,16 @@
         <location filename="../../kmonitor/ui/charts/epoch_parts_chart.py"/>
         <source>epochs {first} to {last} · {time} each</source>
         <translation>第 {first} 至 {last} 轮 · 每轮 {time}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>estimate scaled by {factor}, measured at batch size {batch}</source>
+        <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>estimate scaled by {factor}, measured at batch size {batch} on {device}</source>
+        <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8150,16 +8160,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rules for each layer class; nothing was run</source>
         <translation>每类层的规则；未运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>rules scaled by {factor}, measured at batch size {batch}</source>
-        <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>rules scaled by {factor}, measured at batch size {batch} on {device}</source>
-        <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

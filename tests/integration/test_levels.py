@@ -208,7 +208,7 @@ def test_diagnosis_names_types_growth_lines_and_holders_and_changes_no_result(
     assert not first.allocations
     assert lines.allocations
     assert all(each.grown_bytes > 0 for each in lines.allocations)
-    assert re.search(r"allocations took [\d.]+ [KMGT]?i?B", lines.why)
+    assert re.search(r"allocations used [\d.]+ [KMGT]?i?B", lines.why)
     [lists] = [each for each in second.objects if each.kind == "builtins.list"]
     assert (lists.grown or 0) >= 10_000
     assert second.holders[0].startswith(

@@ -78,7 +78,7 @@ class WhyNot(StrEnum):
     TOO_SMALL = "the rise is small, or no larger than the noise"
     NO_TREND = "no lasting trend"
     STEPS = "it rises in a few jumps"
-    SLOWING = "it slows down"
+    SLOWING = "its growth slows"
     BENDING = "it levels off"
     STOPPED = "it rose earlier, but not recently"
 

@@ -98,7 +98,7 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
     text = tr("rate available in {epochs}").format(
         epochs=with_plain_spaces(epochs_text(max(1, left)))
     )
-    return RateLabel(text, 0, tr("Starts over after a reload and one epoch of warm-up"))
+    return RateLabel(text, 0, tr("Starts over after each reload, following one warm-up epoch"))
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

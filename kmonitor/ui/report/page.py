@@ -133,7 +133,7 @@ def _sources(sources: Iterable[FieldSource]) -> Markup:
     heads = [
         TableHead(tr("Metric"), "long"),
         TableHead(tr("Unit")),
-        TableHead(tr("Source, or the reason why it is missing")),
+        TableHead(tr("Source, or the reason why the value is missing")),
     ]
     rows: list[list[Part]] = [
         [each.field, each.unit, each.source or tag("span", each.absent, class_="mute")]

@@ -42,8 +42,8 @@ def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 _MAP_FORMS: Final = (
     # How a map was found.
     later("rules for each layer class; nothing was run"),
-    later("rules scaled by {factor}, measured at batch size {batch}"),
-    later("rules scaled by {factor}, measured at batch size {batch} on {device}"),
+    later("estimate scaled by {factor}, measured at batch size {batch}"),
+    later("estimate scaled by {factor}, measured at batch size {batch} on {device}"),
     later("measured at batch sizes {sizes}"),
     later("measured at batch sizes {sizes} on {device}"),
     later("no batch size has been measured for at least {n} steps"),
@@ -58,7 +58,7 @@ _MAP_FORMS: Final = (
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
         "XLA decides what to fuse: the rules were validated against its memory plans, not"
-        " against an allocator, and on a CPU XLA uses up to three times as much; measuring five"
+        " against an allocator, and on a CPU, XLA uses up to three times as much; measuring five"
         " steps corrects for this"
     ),
     later(

@@ -38,8 +38,8 @@ _EXACT_HERE = (
 )
 
 _NADAM = (
-    "not exact: tf_keras' Nadam depends on its number of traces, and continues differently"
-    " after a new one; tf_keras.optimizers.legacy.Nadam is exact"
+    "not exact: tf_keras' Nadam depends on how often it has been traced, so it continues"
+    " differently after a retrace; tf_keras.optimizers.legacy.Nadam is exact"
 )
 
 

@@ -97,7 +97,7 @@ _QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
 """Question that libpq adds to a refused connection; we give the remedy ourselves."""
 
 _RIGHTS: Final = (
-    "Ask the owner of the database to run CREATE SCHEMA kmonitor AUTHORIZATION the_role; or to"
+    "Ask the owner of the database to run `CREATE SCHEMA kmonitor AUTHORIZATION the_role`, or to"
     " grant the role access to all tables in that schema."
 )
 _TO_PGPASS: Final = (
