@@ -40,6 +40,7 @@ class Slowdown:
             first epoch on; "steps": a few steps take much of it; "none": nothing is to be called.
         part: That is to be named, as of `EpochParts`; empty: none.
         name: Class of the callback that is to be named; empty: none.
+        cause: That is to be named, as of `Verdict`; empty: the part says enough.
         units: Epochs that run unless UNITS says so.
         within: Units within which it should be called, from where it begins.
         remedy: What makes it fast, as kmonitor advises; run by FIXED=1. Empty: it has none.
@@ -49,6 +50,7 @@ class Slowdown:
     expected: Literal["slower", "share", "steps", "none"]
     part: str = ""
     name: str = ""
+    cause: str = ""
     units: int = 25
     within: int = 15
     remedy: str = ""
@@ -161,7 +163,10 @@ class TimeCourse:
                 late = self.alarms[0].unit > head.within
                 found = [f"called at unit {self.alarms[0].unit}"] if late else []
                 wrong = (head.part, head.name) not in named
-                return found + ([f"named {named}"] if wrong else [])
+                causes = [each.cause for each in self.alarms]
+                found += [f"named {named}"] if wrong else []
+                is_open = bool(head.cause) and head.cause not in causes
+                return found + ([f"caused by {causes}"] if is_open else [])
             case "share":
                 last = self.last
                 is_said = last is not None and last.where == head.part

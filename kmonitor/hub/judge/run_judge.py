@@ -46,7 +46,7 @@ from kmonitor.hub.judge.forecast import (
     forecast_nearest_limit,
     spacing,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
+from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.slower_machine import explain_pressure
 from kmonitor.hub.judge.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
@@ -292,16 +292,11 @@ class RunJudge:
         judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         growth = judgement.growth
-        counted = None
+        counted: GrowthExplanation | None = None
         kept: tuple[CounterGrowth, ...] = ()
-        if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
-            used = {id(unit) for unit in measured}
-            is_used = np.array([id(unit) in used for unit in units])
-            counters = cut(counters_of("step_time", units), is_used)
-            found = [one for each in counters if (one := counter_growth(each, growth))]
-            is_per_fit = self._unit_kind is UnitKind.FIT
-            kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
-            counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
+        if judgement.state in EXPLAINED and growth is not None:
+            if growth.slope is not None:
+                counted, kept = self._counted(growth, measured, units)
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
@@ -315,6 +310,18 @@ class RunJudge:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
         return verdict
+
+    def _counted(
+        self, growth: Growth, measured: list[Unit], units: list[Unit]
+    ) -> tuple[GrowthExplanation | None, tuple[CounterGrowth, ...]]:
+        """Counted cause of slower units, if there is one, and kept objects that grew with them."""
+        used = {id(unit) for unit in measured}
+        is_used = np.array([id(unit) in used for unit in units])
+        counters = cut(counters_of("step_time", units), is_used)
+        found = [one for each in counters if (one := counter_growth(each, growth))]
+        is_per_fit = self._unit_kind is UnitKind.FIT
+        kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
+        return explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit), kept
 
     def _judgement_after(
         self,

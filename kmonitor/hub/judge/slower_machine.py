@@ -13,14 +13,21 @@ from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 
 _LATELY: Final = 3
-_LEAST_FAULTS: Final = 100.0
-"""Pages per unit that are worth a report: each takes 0.1 to 10 ms."""
+_LEAST_FAULTS: Final = 10.0
+"""Major page faults per unit that are worth a report."""
+
+_LONGEST_FAULT_S: Final = 0.01
+_SHARE_OF_RISE: Final = 0.5
+"""Each takes 0.1 to 10 ms: they must be able to explain half of the additional time."""
 
 _LEAST_WAITING: Final = 0.1
 """Fraction of the time in which a task waited for memory."""
 
 _LEAST_THROTTLED: Final = 0.05
 """Fraction of the time in which the control group was held back."""
+
+_BEFORE_JUMP: Final = 10
+"""Units before a slower level to compare with."""
 
 _TIMES: Final = 3.0
 _SLOWER_CLOCK: Final = 0.9
@@ -37,10 +44,10 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
         growth: The judgement of step times.
         units: Complete units, to which its indices refer.
     """
-    window = list(units)[max(0, growth.first - 1) : growth.last + 1]
-    faults = np.diff([unit.high.get("major_faults", np.nan) for unit in window])
-    known_faults = faults[np.isfinite(faults)]
-    has_faults = _has_risen(known_faults, _LEAST_FAULTS)
+    before = 1 if growth.slope is not None else _BEFORE_JUMP
+    window = list(units)[max(0, growth.first - before) : growth.last + 1]
+    faults = _faults(window)
+    has_faults = _has_risen(faults, max(_LEAST_FAULTS, _least_faults(window)))
     if not (has_faults or _has_risen(_values(window, "memory_pressure"), _LEAST_WAITING)):
         return None
     because: tuple[CounterGrowth, ...] = ()
@@ -50,6 +57,27 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
         because = (CounterGrowth(CounterKind.MAJOR_FAULTS, slope),)
     advice = (Remedy.FREE_MEMORY,)
     return GrowthExplanation(Cause.PRESSURE, Confidence.FITTING, because, advice=advice)
+
+
+def _least_faults(window: Sequence[Unit]) -> float:
+    seconds = np.array([unit.wall_s for unit in window])
+    seconds = seconds[np.isfinite(seconds)]
+    if len(seconds) < 2 * _LATELY:
+        return 0.0
+    return _SHARE_OF_RISE * (_late(seconds) - _early(seconds)) / _LONGEST_FAULT_S
+
+
+def _faults(window: Sequence[Unit]) -> Floats:
+    """Major faults of each unit from the first to the last that have a sample.
+
+    Units without one, which are shorter than the time between samples, share those of their span.
+    """
+    counts: Floats = np.array([unit.high.get("major_faults", np.nan) for unit in window])
+    known = np.flatnonzero(np.isfinite(counts))
+    if not len(known):
+        return np.empty(0)
+    every = np.arange(known[0], known[-1] + 1, dtype=np.float64)
+    return np.diff(np.interp(every, known.astype(np.float64), counts[known]))
 
 
 def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:

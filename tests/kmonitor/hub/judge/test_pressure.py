@@ -39,3 +39,32 @@ def test_slower_steps_are_explained_by_pressure_that_rose(
     assert (found is not None) is is_named
     if found is not None:
         assert (found.cause.name, found.advice[0].name) == ("PRESSURE", "FREE_MEMORY")
+
+
+def test_faults_of_epochs_shorter_than_the_time_between_samples_are_counted():
+    """Each third epoch has a sample."""
+    units = units_of([*[10.0] * 18, *(10 + 400.0 * n for n in range(1, 13))], [0.0] * 30)
+    for unit in units:
+        if unit.number % 3:
+            unit.high.clear()
+
+    found = explain_pressure(Growth(None, 0, 29), units)
+
+    assert found is not None
+    assert found.because[0].per_unit.middle == pytest.approx(400.0)
+
+
+def test_a_jump_is_compared_with_the_units_before_it():
+    units = units_of([*[10.0] * 18, *(10 + 400.0 * n for n in range(1, 7))], [0.0] * 24)
+
+    assert explain_pressure(Growth(None, 18, 23), units) is not None
+
+
+@pytest.mark.parametrize(("longer_s", "is_named"), [(0.5, True), (3.0, False)])
+def test_faults_are_named_where_they_may_explain_the_time(longer_s: float, *, is_named: bool):
+    """50 of them in an epoch, of at most 10 ms each."""
+    units = units_of([*[10.0] * 6, *(10 + 50.0 * n for n in range(1, 7))], NONE)
+    for unit in units:
+        unit.wall_s = 1.0 + (longer_s if unit.number > 6 else 0.0)
+
+    assert (explain_pressure(Growth(None, 0, 11), units) is not None) is is_named
