@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913 - the user's arguments
             the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD[:ACTION] or METRIC=off. METRIC is ram, graph,
             step_time (the median: a few slow steps do not move it), step_time_mean, _p95, _p99 or
-            _max, epoch_time or another one of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB (7.5
+            _max, epoch_time or any other metric of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB (7.5
             GiB), 50k or 250ms; ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.

@@ -279,7 +279,7 @@ def _usable(
 ) -> list[PeakMeasurement]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
-        raise NotIdentifiable(f"no batch size has been measured for at least {STEPS_NEEDED} steps")
+        raise NotIdentifiable(f"no batch size has been measured over {STEPS_NEEDED} or more steps")
     reasons = [_why_not_comparable(layout, plan, each) for each in enough]
     comparable = [each for each, why in zip(enough, reasons, strict=True) if not why]
     if not comparable:

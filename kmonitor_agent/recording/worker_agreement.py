@@ -128,7 +128,7 @@ class WorkerAgreement:
             return exc.why
         if why and not self._missing:
             # Not again in this fit: each time all would wait for it.
-            self._missing = f"{why}; will not be retried in this fit"
+            self._missing = f"{why}; the action will not be retried in this fit"
         return why
 
     def _vote(self, vote: str) -> str:

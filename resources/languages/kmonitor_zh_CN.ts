@@ -7416,7 +7416,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>measured between steps; weights {weights}, optimizer {slots}, data and other</source>
+        <source>measured between steps; weights {weights}, optimizer {slots}, data and other memory</source>
         <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
     </message>
     <message>
@@ -7557,7 +7557,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no batch size has been measured for at least {n} steps</source>
+        <source>no batch size has been measured over {n} or more steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
     </message>
     <message>

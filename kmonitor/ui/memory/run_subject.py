@@ -81,7 +81,10 @@ def run_device_split(
         template = (
             tr("weights {weights} and optimizer {slots}, from the model's variables")
             if found.tier == _NOT_MEASURED
-            else tr("measured between steps; weights {weights}, optimizer {slots}, data and other")
+            else tr(
+                "measured between steps; weights {weights}, optimizer {slots}, data and other"
+                " memory"
+            )
         )
         text = template.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)

@@ -46,7 +46,7 @@ _MAP_FORMS: Final = (
     later("estimate scaled by {factor}, measured at batch size {batch} on {device}"),
     later("measured at batch sizes {sizes}"),
     later("measured at batch sizes {sizes} on {device}"),
-    later("no batch size has been measured for at least {n} steps"),
+    later("no batch size has been measured over {n} or more steps"),
     later("only one batch size was measured; a second one is needed"),
     later(
         "at this batch size, the peak occurs when gradients are applied, so it does not "

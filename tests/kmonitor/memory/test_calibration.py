@@ -117,7 +117,7 @@ def test_a_peak_that_is_only_the_updates_tells_nothing():
 
 
 def test_too_few_steps_are_no_measurement():
-    with pytest.raises(NotIdentifiable, match="5 steps"):
+    with pytest.raises(NotIdentifiable, match="5 or more steps"):
         calibrated(LAYOUT, Plan(batch=64), [measured(4096, steps=4)])
 
 
