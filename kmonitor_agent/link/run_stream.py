@@ -474,7 +474,7 @@ class RunStream:
         if not had_folder and self.outbox.folder is not None:
             self._remember_commands()
             if self.outbox.was_removed:
-                # Whoever removed the spool may have removed what the hub knew of the run too.
+                # The spool was removed, and with it perhaps the hub's record of the run.
                 self.outbox.append([self.stream_context.started])
         if self.stream_context.now_s() > HUB_AWAITED_S:
             self._warn_unrecorded()

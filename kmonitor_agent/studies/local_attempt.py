@@ -262,7 +262,7 @@ class LocalAttempt:
         death = self._death()
         cause, why = self._cause(death)
         kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
-        # What the kernel kills at a bound is counted for the host, too.
+        # A kill at the cgroup's bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause = "out_of_memory"
             why = f"the kernel killed it at memory={self._bound_text}"

@@ -278,7 +278,7 @@ class MemoryGuard:
             return False
         self._seen.clear()
         self._base_bytes = rss
-        # What the closed connections held is given back by ZeroMQ's own threads.
+        # ZeroMQ's own threads free the memory that closed connections held.
         self._trim_at_s = now_s + _SETTLE_S
         return True
 

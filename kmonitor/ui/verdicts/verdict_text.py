@@ -589,7 +589,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
 
 
 def _counted(value: float) -> str:
-    # Of some hundred thousand blocks the last digits are to be read, of two traces tenths are.
+    # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
     return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
 
 

@@ -149,7 +149,7 @@ class SegmentedControl(QFrame):
         """
         super().__init__(parent)
         self.setObjectName("segments")
-        # What has too little room gives way beside it: letters would be cut off.
+        # If there is too little room, its neighbours shrink: here letters would be cut off.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._group = QButtonGroup(self)
         self._group.setExclusive(True)
