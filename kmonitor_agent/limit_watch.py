@@ -230,7 +230,6 @@ class LimitWatches:
         self._watches: list[LimitWatch] = []
 
     def specs(self) -> list[LimitSpec]:
-        """All limits in force."""
         return [watch.spec for watch in self._watches]
 
     def all_watches(self) -> list[LimitWatch]:

@@ -73,7 +73,6 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """True if the queue is empty now."""
         return not self._events
 
     def put(self, event: Event) -> None:
@@ -280,7 +279,6 @@ class RunStream:
 
     @property
     def is_ending(self) -> bool:
-        """True if `end` was called."""
         return self._end_s is not None
 
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:

@@ -166,7 +166,6 @@ class HubEndpoints:
         self._rebind_at_s = self._clock.monotonic_s() + _LINGER_S
 
     def close(self) -> None:
-        """Close at once."""
         self._agents.close()
         self._desktops.close()
         if self._direct is not None:

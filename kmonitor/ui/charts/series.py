@@ -182,7 +182,6 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
 
 
 def column_series(column: ThinnedColumn) -> GrowingSeries:
-    """Series of a column that the hub sent."""
     series = GrowingSeries()
     series.splice(*column_points(column))
     series.is_thinned = is_thinned(column)

@@ -439,7 +439,6 @@ def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
-    """Return the evidence of a verdict, one line each."""
     lines = [slope_text(verdict), jump_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
@@ -459,7 +458,6 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 
 def verdict_log_text(verdict: Verdict) -> str:
-    """Verdict as a line of the event log."""
     name = metric_name(verdict.metric, on_host=verdict.on_host)
     return f"{name}: {verdict_headline(verdict)}"
 

@@ -189,7 +189,6 @@ class SegmentedControl(QFrame):
 
     @property
     def buttons(self) -> list[QPushButton]:
-        """All buttons, from the left."""
         return list(self._buttons.values())
 
     @Slot(QAbstractButton)

@@ -99,7 +99,6 @@ class SpoolReader:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.folder.name
 
     def read(self, limit: int = 1024) -> SpoolChunk:
