@@ -144,7 +144,7 @@ class Diagnoser:
         """Holders of dead or too many traces first, then all others; by operations, most first."""
         count = fit.framework.graph(model)
         sizes = {each.name: each.operations for each in count.by_function}
-        # The share of the dead traces in all traces of a function.
+        # Operations of dead traces, as their share of all traces of the function.
         dead = [(_dead_operations(each), self._function(each)) for each in count.by_function]
         holders = [
             (sizes.get(each.name, 0), self._holder_text(each))
