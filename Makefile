@@ -9,7 +9,7 @@
 #   ALLOW_NO_POSTGRESQL=1 the same for the tests with a PostgreSQL server
 #   ALLOW_NO_LIBRARIES=1  the same for scikit-learn, KerasTuner, Optuna, Ray, prometheus-client, OpenTelemetry
 #   ALLOW_NO_FRAMEWORK=1, ALLOW_NO_PARQUET=1, ALLOW_NO_PROMETHEUS=1 likewise
-#   UPGRADE=1             `make lock` takes the newest versions instead of keeping what stands
+#   UPGRADE=1             `make lock` takes the newest versions instead of keeping the locked ones
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -66,7 +66,7 @@ languages:  ## bring the translations up to date with the code, and compile them
 house:  ## how large the code is and how it is cut: a report
 	@python3 packaging/house.py
 
-lock:  ## choose the versions in packaging/lock.txt anew
+lock:  ## choose the versions in packaging/lock.txt again
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/make_lock.py $(if $(UPGRADE),--upgrade)
 

@@ -171,12 +171,12 @@ class LimitWatch:
         grew = value > (self._base or 0.0) + GROWTH_PART * threshold
         if self.escalation is None:
             if self.spec.action == "restart" and not self._has_cooled_down(t_s):
-                # What a new process takes until its first epochs are over is no growth.
+                # The memory that a new process takes in its first epochs is not growth.
                 self._base = max(self._base or 0.0, value)
             repeats = self.spec.action in _REPEATED and grew
             wanted = value > threshold and (self._owed or repeats)
         else:
-            # What nothing helped against is tried again when it grew, and not before.
+            # After all actions have failed, try again only once the value has grown.
             judged = is_first and self.spec.metric in JUDGED_AT_ONCE
             self._owed = self._owed or grew or (judged and not self.escalation.is_over)
             wanted = self._owed
@@ -230,7 +230,6 @@ class LimitWatches:
         self._watches: list[LimitWatch] = []
 
     def specs(self) -> list[LimitSpec]:
-        """All limits in force."""
         return [watch.spec for watch in self._watches]
 
     def all_watches(self) -> list[LimitWatch]:

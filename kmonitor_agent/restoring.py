@@ -252,7 +252,8 @@ def _load(keras: Any, path: Path) -> KerasModel:
     if damaged is not None:
         raise zipfile.BadZipFile(f"{damaged} in it is damaged")
     with warnings.catch_warnings():
-        # Of an optimizer that had made no step yet, and of models that are not compiled.
+        # Keras warns about an optimizer that had made no step yet, and about models that are
+        # not compiled.
         warnings.simplefilter("ignore")
         return keras.saving.load_model(path)
 

@@ -35,7 +35,7 @@ class Hole:
     """One advisory.
 
     Attributes:
-        name: Of the package.
+        name: The package's name.
         version: The locked one.
         advisory: Its identifiers, the best known first.
         mended_in: Versions without it; may be empty.
@@ -58,10 +58,10 @@ def main() -> int:
 
 
 def audit(pins: Sequence[Pin], ask_for: Callable[[str, str], list[Hole]]) -> int:
-    """Ask for every pin, tell what was found, and give the exit status.
+    """Look up every pin, print the advisories, and return the exit status.
 
     Args:
-        pins: Of the lock.
+        pins: Pins from the lock.
         ask_for: Gives the holes of one version of a package, or raises NoAnswer.
     """
     try:
@@ -89,7 +89,7 @@ def audit(pins: Sequence[Pin], ask_for: Callable[[str, str], list[Hole]]) -> int
 
 
 def ask(index: str, name: str, version: str) -> list[Hole]:
-    """What an index knows of one version of a package.
+    """Advisories in the index for one version of a package.
 
     Raises:
         NoAnswer: Nothing that can be read.

@@ -34,12 +34,12 @@ CHECKSUMS = "SHA256SUMS"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What all parts are made of.
+    """Inputs of every part.
 
     Attributes:
         source: The commit.
         workshop: The environment with the tools.
-        version: Of kmonitor in that commit.
+        version: Version of kmonitor in that commit.
         into: Folder that gets the files.
     """
 
@@ -86,7 +86,7 @@ def build(names: list[str], into: Path) -> list[Path]:
     """Make some parts.
 
     Args:
-        names: Of the parts.
+        names: Names of the parts.
         into: Folder that gets them.
 
     Returns:

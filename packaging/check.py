@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-"""Of the environment that runs this, so that no other version of a tool is picked up."""
+"""Tools of the environment that runs this, so that no other version is picked up."""
 
 
 def main(code: list[str]) -> int:

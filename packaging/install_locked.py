@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
 
 
 def requirements(extras: list[str], groups: list[str]) -> list[str]:
-    """What pyproject.toml asks for: of groups of tools, else of the core and extras.
+    """Requirements in pyproject.toml: of groups of tools, else of the core and extras.
 
     Args:
         extras: Names of extras.
@@ -49,7 +49,7 @@ def requirements(extras: list[str], groups: list[str]) -> list[str]:
 
 
 def requirements_by_extra() -> dict[str, list[str]]:
-    """What each extra asks for."""
+    """Requirements of each extra."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return settings["project"]["optional-dependencies"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 ICONS = Path(__file__).resolve().parents[1] / "resources" / "icons"
 
 SIZES = (16, 24, 32, 48, 64, 128, 256)
-"""Of hicolor, pixels. Source: Icon Theme Specification, "Install icons in hicolor"."""
+"""Sizes of hicolor, pixels. Source: Icon Theme Specification, "Install icons in hicolor"."""
 
 
 def main() -> int:

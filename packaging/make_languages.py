@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def catalogue_path(language: str) -> Path:
-    """Where the translations into a language lie."""
+    """File of the translations into a language."""
     return ROOT / "resources" / "languages" / f"kmonitor_{language}.ts"
 
 

@@ -16,7 +16,7 @@ from kmonitor_setup.words import CannotSetUp, complain
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = "tests/benchmarks/peers/requirements"
-"""What kmonitor is measured against has an environment and a lock of its own."""
+"""Tools that kmonitor is compared with have an environment and a lock of their own."""
 
 
 def main() -> int:

@@ -132,7 +132,7 @@ def webhook_message(delivery: Delivery) -> tuple[str, dict[str, object]]:
     title = f"{whose} on {host}" if host not in ("", whose) else whose
     match _form_of(delivery):
         case "slack":
-            # What a training calls itself is no mention, link or emphasis.
+            # A run's name must not act as a mention, link or emphasis.
             return delivery.webhook, {"text": f"*{_slack(title)}*: {_slack(text)}"}
         case "mattermost":
             plain = f"{_without_marks(title)}: {_without_marks(text)}"

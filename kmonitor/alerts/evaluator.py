@@ -258,7 +258,6 @@ def _is_in_vain(event: events.ActionRecord | events.Notice) -> bool:
 
 
 def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
-    """Topic of an alert, as in `_Key`."""
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return _STEPS  # a verdict a moment ago must not hide it
     if isinstance(event, events.LimitCrossed):
@@ -290,7 +289,6 @@ _held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
 
 
 def encode_hand_over(hand_over: HandOver) -> bytes:
-    """Encode alerts with their events."""
     return msgspec.msgpack.encode(hand_over)
 
 

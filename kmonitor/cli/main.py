@@ -474,7 +474,7 @@ def _shown(path: object) -> str:
 
 
 def _is_help_or_version(argv: list[str]) -> bool:
-    # What follows `--` is another program's.
+    # Arguments after `--` are another program's.
     own = argv[: argv.index("--")] if "--" in argv else argv
     return any(argument in ("--help", "-h", "--version", "-V") for argument in own)
 

@@ -269,7 +269,8 @@ class HubFollower:
                 socket.close()
             if not self._is_stopping.is_set() and not self._is_renewed.is_set():
                 pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
-                # Who is new may be let in any moment; who was sent away need not knock on.
+                # A new device may be admitted any moment; one that was removed need not keep
+                # trying.
                 is_out = bool(refusal) and was_admitted
                 retry_s = None if is_out else pause_s
                 why = self._suspended_why or refusal or why

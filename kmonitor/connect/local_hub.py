@@ -137,7 +137,7 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
     if find_folders(environ) != folders:
         environ["KMONITOR_HOME"] = str(folders.state)
     with open_own(_stderr_path(folders), "wb") as stderr_file:
-        # What trainings send after it ended waits in their spools for the next hub.
+        # Events that runs send after it ended wait in their spools for the next hub.
         process = subprocess.Popen(
             [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
             env=environ,

@@ -310,7 +310,7 @@ class HostFile:
             with os.fdopen(open_new(new), "wb") as file:
                 file.write(msgspec.json.format(msgspec.json.encode(_File(hosts))))
                 file.flush()
-                # What is renamed before it is on the disk may be empty after a crash.
+                # A file that is renamed before it is on the disk may be empty after a crash.
                 os.fsync(file.fileno())
             new.replace(self.path)
         except OSError as exc:

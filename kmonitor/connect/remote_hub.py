@@ -50,14 +50,15 @@ _SCRIPT: Final = (
     'o=$($t "$@" hub ensure --json </dev/null); s=$?; '
     'case $o in *{*}*) printf "%s %s %s" kmonitor-said "$w" "$o"; echo; exit 0;; esac; '
     'printf "%s %s %s %s" kmonitor-tried "$w" "$s" "$*"; echo; }; '
-    # What hangs there, on a dead network disk for example, must not stay when nobody waits for it.
+    # A command that hangs there, on a dead network disk for example, must not stay when nobody
+    # waits for it.
     f't=; timeout 1 true 2>/dev/null && t="timeout {_TRY_S}"; '
     "k=${XDG_STATE_HOME:-$HOME/.local/state}/kmonitor; "
     '[ -d "$HOME/Library/Application Support" ] && '
     '[ "$(uname -s)" = Darwin ] && k="$HOME/Library/Application Support/kmonitor"; '
     "k=${KMONITOR_HOME:-$k}; l=; "
-    # What another user may have written is not run: the rules of private_folders in the host's
-    # own words. `ls -ldn` of POSIX: mode, links, owner, group.
+    # Programs that another user may have written are not run: the rules of private_folders in
+    # the host's own words. `ls -ldn` of POSIX: mode, links, owner, group.
     "u=$(id -u); g=; "
     '[ "$(id -gn)" = "$(id -un)" ] && g=$(id -g); '
     'own() { set -- $(ls -ldn "$1" 2>/dev/null); [ "$3" = "$u" ] || return 1; '

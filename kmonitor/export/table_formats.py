@@ -117,7 +117,7 @@ class TableLines:
         self._numbers = {name: number for number, name in enumerate(names)}
         fields = ("seq", "t_s", "type", *self._given, *(f".{n}" for n in Sample.__struct_fields__))
         found = {field.removeprefix("."): at for at, field in reversed([*enumerate(fields)])}
-        # What a sample lacks is taken from one cell more, which is None.
+        # Columns that a sample lacks are taken from an extra cell, which is None.
         self._of_sample = operator.itemgetter(*(found.get(name, len(fields)) for name in names))
         self._before = ("sample", *self._given.values())
 

@@ -71,7 +71,7 @@ class HubHealth:
         try:
             keep = load_keep(self._folders)
         except KeepUnreadable as exc:
-            # What cannot be read says nothing: neither remove more, nor keep all.
+            # An unreadable file says nothing: neither remove more, nor keep all.
             goes_on = (
                 "the previous setting applies" if self._has_loaded_keep else "all history is kept"
             )

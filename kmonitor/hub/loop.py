@@ -247,7 +247,7 @@ class HubLoop:
                 wait_s = 0.0
             self._endpoints.wait(math.ceil(wait_s * 1000))
             self._pipe.clear()
-            # Whatever one message, run or answer does, it ends neither the loop nor others' turn.
+            # A fault in one message, run or answer ends neither the loop nor the turn of others.
             with self._faults.guarded("serve"):
                 self._serve()
             schedule.run_due(self._clock.monotonic_s())
@@ -444,7 +444,7 @@ class HubLoop:
     def _end_when_idle(self) -> None:
         now_s = self._clock.monotonic_s()
         idle_s = self._options.idle_s
-        # What was read from a folder may look alive for ever, and needs no hub to go on.
+        # A run that was read from a folder may look alive for ever, and needs no hub to continue.
         is_needed = any(not record.is_shipped for record in self._event_log.registry.live())
         is_needed = is_needed or (self._alerts is not None and self._alerts.is_needed)
         if is_needed or len(self._viewer_service) > 0 or self._spools.is_shipping():

@@ -187,8 +187,8 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
 
 def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
-    # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted database) is
-    # answered by starting again: a restart loses nothing.
+    # If the hub's files vanish (a cleaned temporary folder, a deleted database), start again: a
+    # restart loses nothing.
     differed_s = float("-inf")
     while (ending := _run_once(folders, options)) is not Ending.STOPPED:
         if not folders.state.is_dir():

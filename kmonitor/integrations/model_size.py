@@ -182,7 +182,7 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     memory_map = _map_of(model, batch, bound_bytes - held)
     if memory_map is None:
         return
-    # What the weights take is there already, so that it is held.
+    # The weights are allocated already, so that `held` includes them.
     more = memory_map.low_bytes - memory_map.parameter_bytes
     if held + more <= bound_bytes:
         return

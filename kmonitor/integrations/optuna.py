@@ -128,8 +128,8 @@ class ObjectiveInProcesses:
             result = self._trial_runner.run(index, functools.partial(_answer_question, trial))
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
-        # What a trial raises keeps its search alive to the end: it is closed then, before the
-        # links of this process are, which were registered earlier.
+        # An exception of a trial keeps its search alive until exit, when the search must close
+        # before the links of this process, which were registered earlier.
         atexit.unregister(self._closes)
         atexit.register(self._closes)
         trial.set_user_attr(_CAUSE, result.cause)

@@ -424,7 +424,8 @@ class Calibration:
             (each.batch, base + more)
             for each, base, more in zip(self._measured, bases, uncounted, strict=True)
         ]
-        # What each took beyond what stays between steps, and what the rules say of that.
+        # For each batch, the estimate and the measurement of the memory beyond the part that
+        # stays between steps.
         self._points = [
             (self._estimated_bytes(each.batch), each.peak_bytes - base)
             for each, base in zip(self._measured, bases, strict=True)

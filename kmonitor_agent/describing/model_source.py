@@ -218,7 +218,7 @@ def _compile(keras: Any, model: Any, compiled: dict[str, Any]) -> None:
     if "optimizer_config" not in compiled:
         model.compile_from_config(compiled)
         return
-    # Of an old file. Keras cannot make some of its own losses and metrics again ("mse").
+    # An old file: Keras cannot recreate some of its own losses and metrics from it ("mse").
     loss = compiled.get("loss")
     model.compile(
         optimizer=keras.optimizers.deserialize(compiled["optimizer_config"]),

@@ -102,7 +102,6 @@ def loaded_frameworks() -> list[Framework]:
 
 
 def fit_resumer(model: KerasModel) -> FitResumer:
-    """Resumer of fits of this model's Keras."""
     return TfKerasFitResumer() if is_keras2(model) else Keras3FitResumer()
 
 

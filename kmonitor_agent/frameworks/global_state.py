@@ -85,7 +85,7 @@ def preserve_random_state() -> Generator[None]:
 
 
 def _keras3_seed() -> Any:
-    # Of this thread, for layers and calls without a seed. Looked up without making it.
+    # This thread's seed, for layers and calls without one. The lookup does not create it.
     state = sys.modules.get(_KERAS3)
     return None if state is None else state.get_global_attribute(_KERAS3_SEED)
 

@@ -152,7 +152,8 @@ class KeptObjectWalk:
             callbacks: Callbacks of the running fit.
             model: Model of the running fit.
         """
-        # What libraries keep is named after them, even where a variable of the script has it too.
+        # Objects that libraries keep are named after the library, even if a variable of the
+        # script refers to them too.
         for value, place in _library_places():
             if length_of(value) is None:
                 self._waiting.append((value, place))
@@ -251,7 +252,7 @@ class KeptObjectWalk:
 
     def _visit_container(self, value: Any, place: str) -> None:
         key = self._add_container(value, place)
-        # Of what grows its items are measured, each with all that it holds.
+        # In a container that grows the items are measured, each with all that it holds.
         is_constant = self._before is not None and self._before.get(key) == self.lengths[key]
         for each, name in _children(value, place):
             kind: Any = type(each)

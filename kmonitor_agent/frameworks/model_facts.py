@@ -284,7 +284,7 @@ def read_learning_rate(model: KerasModel) -> Reading:
     while (inner := wrapped_optimizer(optimizer)) is not None:
         optimizer = inner
     values = instance_dict(optimizer)
-    # Of tf_keras' optimizers from before TensorFlow 2.11 it is among others.
+    # Optimizers of tf_keras from before TensorFlow 2.11 keep it in `_hyper`, among others.
     rate = values.get("_learning_rate", safe_get(values.get("_hyper"), "learning_rate"))
     if not is_known_class(type(rate)) or (_is_called(rate) and not _is_schedule(rate)):
         return Reading.missing("1", _OWN_RATE)

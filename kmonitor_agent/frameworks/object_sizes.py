@@ -255,7 +255,7 @@ def _results_of(function: Any) -> Any:
     """The dict of what `functools.cache` keeps; the function itself where it keeps so many."""
     if _CACHED_FUNCTION.cache_info(function).maxsize is not None:
         return function
-    # Of what it refers to, the one dict beside that of its attributes.
+    # The cache is the one dict that it refers to beside that of its attributes.
     own = instance_dict(function)
     held = [each for each in gc.get_referents(function) if type(each) is dict and each is not own]
     return held[0] if len(held) == 1 else function

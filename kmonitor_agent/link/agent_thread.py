@@ -101,7 +101,6 @@ class AgentThread:
         agent_wakeup.set()
 
     def streams(self) -> list[RunStream]:
-        """Runs that are served now."""
         return list(self._streams)
 
     def close(self, timeout_s: float = EXIT_NETWORK_S) -> None:

@@ -139,7 +139,6 @@ class RunDelivery:
 
     @property
     def run(self) -> str:
-        """Run id."""
         return self._delivery_context.run
 
     @property
@@ -172,7 +171,6 @@ class RunDelivery:
         self._hello_at_s = max(now_s, self._not_before_s)
 
     def disconnected(self) -> None:
-        """Note that the connection is gone."""
         if self.phase is not DeliveryPhase.SUPERSEDED:
             self.phase = DeliveryPhase.AWAY
 
@@ -194,7 +192,6 @@ class RunDelivery:
             self._send_batches(channel, now_s)
 
     def handle(self, message: ToRun, now_s: float) -> None:
-        """Process a message of the hub for this run."""
         if isinstance(message, Command):
             self._delivery_context.on_command(message)
         elif isinstance(message, Welcome):

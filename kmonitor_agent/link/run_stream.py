@@ -73,7 +73,6 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """True if the queue is empty now."""
         return not self._events
 
     def put(self, event: Event) -> None:
@@ -280,7 +279,6 @@ class RunStream:
 
     @property
     def is_ending(self) -> bool:
-        """True if `end` was called."""
         return self._end_s is not None
 
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
@@ -474,7 +472,7 @@ class RunStream:
         if not had_folder and self.outbox.folder is not None:
             self._remember_commands()
             if self.outbox.was_removed:
-                # Whoever removed the spool may have removed what the hub knew of the run too.
+                # The spool was removed, and with it perhaps the hub's record of the run.
                 self.outbox.append([self.stream_context.started])
         if self.stream_context.now_s() > HUB_AWAITED_S:
             self._warn_unrecorded()

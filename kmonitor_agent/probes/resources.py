@@ -27,9 +27,9 @@ from kmonitor_agent.probes.tasks import (
 from kmonitor_agent.wire.messages.readings import Reading
 
 # A block that nobody maps any more is in no process's memory, and stays until it is unlinked
-# or the host restarts. Who made it is written nowhere. So what counts is what this user made
-# since the session began, without what bears the process id of another living process in its
-# name, as PyTorch's and joblib's do.
+# or the host restarts. Its creator is recorded nowhere. So we count the blocks that this user
+# created since the session began, except those with the process id of another living process
+# in their name, as PyTorch and joblib write it.
 
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory is
 _UNIT: Final = "bytes"

@@ -478,7 +478,6 @@ class ActionExecutor:
         return record
 
     def _reloaded(self, fit: Fit, request: ActionRequest, outcome: ReclaimOutcome) -> None:
-        """Report the result of a planned reload."""
         record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
         self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
         fit.clock.leave_out(retraced=True)

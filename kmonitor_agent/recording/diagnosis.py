@@ -93,7 +93,7 @@ class Diagnoser:
         return perf_counter() - began_s, ""
 
     def _inspect(self, fit: Fit, model: KerasModel, began_s: float) -> None:
-        # What nobody reaches any more is no growth.
+        # Unreachable objects are not growth.
         collect_garbage()
         objects = [self._object(each) for each in self._objects.count()]
         holders = self._holders(fit, model)
@@ -144,7 +144,7 @@ class Diagnoser:
         """Holders of dead or too many traces first, then all others; by operations, most first."""
         count = fit.framework.graph(model)
         sizes = {each.name: each.operations for each in count.by_function}
-        # Of all its traces, the dead ones' part.
+        # Operations of dead traces, as their share of all traces of the function.
         dead = [(_dead_operations(each), self._function(each)) for each in count.by_function]
         holders = [
             (sizes.get(each.name, 0), self._holder_text(each))

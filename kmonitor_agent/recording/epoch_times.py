@@ -174,7 +174,6 @@ class EpochTimer:
         return Reading(None, "seconds", self._input.source)
 
     def enter(self) -> None:
-        """Enter a hook of ours."""
         self._take(perf_counter())
 
     def leave(self, after: str) -> None:

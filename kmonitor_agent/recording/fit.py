@@ -233,7 +233,6 @@ class Fit:
             self.timer.follow(origin.token, iterator)
 
     def enter_hook(self) -> None:
-        """Enter a hook of ours."""
         if self.timer is not None:
             self.timer.enter()
 

@@ -184,7 +184,6 @@ class FitReporter:
         )
 
     def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
-        """Report that an epoch ended, with its logs and step times."""
         self.kept_objects.unit_ended("epoch", fit)
         now_s = self._now_s()
         steps = fit.clock.steps

@@ -372,7 +372,6 @@ class RunRecorder:
 
     @property
     def has_open_fit(self) -> bool:
-        """True if a fit of this run is open."""
         return bool(self._fits)
 
     def set_idle(self, *, is_idle: bool) -> None:

@@ -318,7 +318,7 @@ class AttemptsFile:
 
     def _write(self, line: Attempt | _StartLine) -> None:
         self._unwritten += msgspec.json.encode(clamp_fields(line)) + b"\n"
-        # What failed before may have left a part of a line.
+        # An earlier write that failed may have left a part of a line.
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
         if self._exists:

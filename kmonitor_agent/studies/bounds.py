@@ -120,7 +120,6 @@ class SilenceTracker:
 
     @property
     def phase(self) -> FitPhase:
-        """Phase of the fit in which the fold is."""
         return self._phase
 
     def silent_s(self, now_s: float) -> float:
@@ -128,7 +127,6 @@ class SilenceTracker:
         return now_s - self._last_s
 
     def judgement(self, now_s: float) -> "SilenceJudgement":
-        """Its silence at this moment, for judgement."""
         return SilenceJudgement(self._phase, self.silent_s(now_s), self.own, self._others)
 
 

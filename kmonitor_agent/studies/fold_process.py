@@ -66,7 +66,7 @@ class FoldProcess:
                     stdout=printed,
                     stderr=subprocess.STDOUT,
                     env={**environ, MARK: self.mark},
-                    # Of its own: Ctrl+C reaches the study alone, which then ends its folds.
+                    # In its own group: Ctrl+C reaches only the study, which then ends its folds.
                     process_group=0,
                 )
         except BaseException:

@@ -75,8 +75,6 @@ class AttemptBounds:
 
 @dataclass(slots=True)
 class _Seen:
-    """Observations of an attempt so far."""
-
     ready: bool = False
     refused: str = ""
     returned: FunctionReturned | None = None
@@ -161,7 +159,6 @@ class LocalAttempt:
 
     @property
     def silence(self) -> SilenceTracker:
-        """Tracker of its steps and gaps."""
         return self._silence_tracker
 
     @property
@@ -262,7 +259,7 @@ class LocalAttempt:
         death = self._death()
         cause, why = self._cause(death)
         kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
-        # What the kernel kills at a bound is counted for the host, too.
+        # A kill at the cgroup's bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause = "out_of_memory"
             why = f"the kernel killed it at memory={self._bound_text}"
@@ -309,7 +306,6 @@ class LocalAttempt:
         return f" (RAM peak by {cgroup.peak_name})"
 
     def death(self, attempt: Attempt) -> ProcessDeath:
-        """End of its process, for its runs."""
         is_of_study = attempt.cause in {"out_of_memory", "timeout", "hang"}
         return killed_death(attempt) if is_of_study and self._seen.killed_for else self._death()
 

@@ -161,7 +161,6 @@ class Watchdog:
         )
 
     def process_started(self, pid: int, mark: str) -> None:
-        """Report that a fold's process was started."""
         self._send(f"+ {pid} {mark}\n")
 
     def ended(self, pid: int, mark: str) -> None:

@@ -83,7 +83,6 @@ class TrialRunner:
 
     @property
     def directory(self) -> Path:
-        """Folder of the study."""
         return self._folder.path
 
     @property

@@ -22,7 +22,7 @@ class Entry:
     Attributes:
         translation: Empty: there is none yet.
         is_finished: A translator has seen it as it is now.
-        note: Of the translator to the next one; may be empty.
+        note: From the translator to the next one; may be empty.
     """
 
     translation: str
@@ -60,8 +60,8 @@ def read_catalogue(path: Path) -> Catalogue:
 def merged(texts: Iterable[SourceText], old: Mapping[Key, Entry]) -> Catalogue:
     """A catalogue of these texts with the translations that are known.
 
-    What is new under this context but known under another begins with that translation, to be
-    looked at; what the code says no more is gone.
+    A text that is new in this context but known in another begins with that translation,
+    unfinished; texts that the code no longer has are dropped.
     """
     elsewhere = {key[1]: entry.translation for key, entry in old.items() if entry.translation}
     result: Catalogue = {}
@@ -78,9 +78,9 @@ def write_catalogue(
     """Write a file that does not change while neither texts nor translations do.
 
     Args:
-        path: Where to.
+        path: The file.
         language: As "zh_CN".
-        texts: Where each is said stands beside it, without lines: those move with every change.
+        texts: Each is written with its files, without line numbers, which every change moves.
         entries: Its translations.
     """
     files: dict[Key, list[str]] = {}

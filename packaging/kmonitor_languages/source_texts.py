@@ -14,7 +14,7 @@ from string import Formatter
 from typing_extensions import override
 
 PLAIN_CONTEXT = "presenters"
-"""Of `tr("...")` and `later("...")`, which belong to no class of Qt's."""
+"""Context of `tr("...")` and `later("...")`, which belong to no class of Qt."""
 
 _FIELD = re.compile(r"^[a-z_]+$")
 
@@ -26,7 +26,7 @@ class SourceText:
     Attributes:
         context: Class that says it, or `PLAIN_CONTEXT`.
         text: The English.
-        file: Where, from the root, with slashes.
+        file: Path from the root, with slashes.
     """
 
     context: str
@@ -40,7 +40,7 @@ class Fault:
 
     Attributes:
         place: File and line.
-        what: What is wrong with it.
+        what: The fault.
     """
 
     place: str
@@ -48,11 +48,11 @@ class Fault:
 
 
 def find_texts(root: Path, folders: tuple[str, ...]) -> tuple[list[SourceText], list[Fault]]:
-    """All texts below some folders, and what is wrong with some of the calls.
+    """All texts below some folders, and the calls that no translator can serve.
 
     Args:
-        root: What files are named from.
-        folders: Where to look.
+        root: Folder that paths are relative to.
+        folders: Folders to search.
     """
     texts: list[SourceText] = []
     faults: list[Fault] = []

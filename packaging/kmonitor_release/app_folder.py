@@ -17,7 +17,7 @@ def make_folder(python: Path, source: Source, work: Path) -> Path:
     """Pack the app.
 
     Args:
-        python: Of an environment that has kmonitor's wheel and PyInstaller.
+        python: Python of an environment that has kmonitor's wheel and PyInstaller.
         source: The commit; its spec is taken.
         work: Folder for what PyInstaller makes.
 
@@ -42,7 +42,7 @@ def make_folder(python: Path, source: Source, work: Path) -> Path:
 
 
 def archive_name(version: str) -> str:
-    """What the folder is called when it is handed out: with version, system and machine."""
+    """Name of the folder in a release: with version, system and machine."""
     system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
     return f"kmonitor-{version}-{system}-{platform.machine().lower()}"
 
@@ -51,9 +51,9 @@ def write_archive(folder: Path, name: str, into: Path, epoch_s: int) -> Path:
     """Write a folder as `NAME.tar.gz`, with the commit's time, in order, and as nobody's.
 
     Args:
-        folder: What goes in.
-        name: Of the archive, and of the folder in it.
-        into: Where it goes.
+        folder: The folder to pack.
+        name: Name of the archive, and of the folder in it.
+        into: Folder that gets the archive.
         epoch_s: Time of every entry, seconds since 1970.
     """
     target = into / f"{name}.tar.gz"

@@ -1,4 +1,4 @@
-"""What the app's folder is packed of, for each system; `pyinstaller/kmonitor.spec` reads it."""
+"""Parts of the app's folder, for each system; `pyinstaller/kmonitor.spec` reads them."""
 
 import re
 import struct
@@ -79,13 +79,13 @@ def module_names(packages: Path) -> list[str]:
 
 
 def is_left_to_system(path: str) -> bool:
-    """Whether a library is not to be packed: it is the system's, and has to fit what is there.
+    """True if a library is not to be packed: it is the system's, and has to fit its desktop.
 
-    Qt loads the desktop's own graphics, input and themes, which are linked to these. Which of them
-    there have to be is told by `packaging/system_libraries.toml`; the app looks for them at start.
+    Qt loads the desktop's own graphics, input and themes, which are linked to these.
+    `packaging/system_libraries.toml` lists the required ones; the app looks for them at start.
 
     Args:
-        path: Of the file that would be packed.
+        path: Path of the file that would be packed.
     """
     place, _, name = path.rpartition("/")
     is_library = name.startswith("lib") and ".so" in name
@@ -99,11 +99,11 @@ def pythons_library(name: str) -> str:
 
 
 def wheels_library(wheel: str, name: str) -> str:
-    """Which of a wheel's libraries a file is, "pq" for `libpq-e9b5c9ac.so.5.18`; or empty.
+    """Name of a wheel's library, "pq" for `libpq-e9b5c9ac.so.5.18`; empty for other files.
 
     Args:
         wheel: The folder that it lies in.
-        name: Of the file.
+        name: Name of the file.
     """
     stem = name.removeprefix("lib").partition("-")[0].partition(".")[0]
     return stem if stem in WHEELS_LIBRARIES[wheel] else ""

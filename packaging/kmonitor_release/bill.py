@@ -1,4 +1,4 @@
-"""What is in the packed app: a bill of materials (CycloneDX), and all licences in full.
+"""Contents of the packed app: a bill of materials (CycloneDX), and all licences in full.
 
 Source: CycloneDX 1.6, JSON; package URL specification, type pypi.
 """
@@ -21,12 +21,12 @@ from kmonitor_release.packed_libraries import PackedLibrary, python_licence
 PROJECT = "kmonitor-keras"
 
 _LICENCE_FILES = ("licen", "copying", "notice", "authors")
-"""What is in the names of files with a licence's text, in small letters."""
+"""Parts of the names of files with a licence's text, in small letters."""
 
 _NO_TEXTS = frozenset({".py", ".pyc", ".pyi", ".so", ".dll", ".pyd"})
 
 _NAMESPACE = uuid.UUID("6f0c5d0e-6a0b-5b58-9d5c-0d2a3b8c7e11")
-"""Of the serial numbers of our bills: the same contents get the same number."""
+"""Namespace of our bills' serial numbers: the same contents get the same number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Part:
         name: As an index spells it.
         version: The installed one.
         licence: An SPDX expression.
-        sha256: Of the locked file that it was installed from, in hexadecimal.
+        sha256: Hash of the locked file that it was installed from, in hexadecimal.
         needs: Names of the parts that it needs.
         texts: Its licence files: name and text.
     """
@@ -58,14 +58,14 @@ def shipped_parts(
     files: Mapping[str, str],
     rules: Rules,
 ) -> list[Part]:
-    """What requirements bring along, as it is installed, in order of names.
+    """Installed packages that requirements bring along, in order of names.
 
     Args:
-        packages: Folder that it is installed in.
-        pins: Of the lock.
-        requirements: What the app is made of.
+        packages: Folder that they are installed in.
+        pins: Pins from the lock.
+        requirements: Requirements of the app.
         files: The hash of the file that each package was installed from, "sha256:...", by name.
-        rules: Which licences may come along.
+        rules: Rules for licences.
 
     Raises:
         CannotBuild: A licence is not allowed, its text is nowhere, or a package was not installed
@@ -97,10 +97,10 @@ def bill_of_materials(
     """The bill as CycloneDX writes it, the same text for the same contents.
 
     Args:
-        version: Of kmonitor.
-        epoch_s: When the release's commit was made, seconds since 1970.
-        parts: What is shipped, but kmonitor and Python.
-        libraries: What was packed with Python.
+        version: Version of kmonitor.
+        epoch_s: Time of the release's commit, seconds since 1970.
+        parts: The shipped packages, without kmonitor and Python.
+        libraries: Libraries that were packed with Python.
     """
     python = _python()
     root = f"pkg:pypi/{PROJECT}@{version}"

@@ -28,8 +28,8 @@ def run(
 
     Args:
         command: Program and arguments.
-        what: What it makes, for the failure.
-        cwd: Where to run it.
+        what: Name of its product, for the message of a failure.
+        cwd: Working folder.
         environ: Added to this process's variables; an empty value removes one.
 
     Raises:

@@ -13,7 +13,7 @@ from kmonitor_setup.commands import CommandFailed, run_command
 
 _SHOWN = "${Package} ${Version} ${Architecture}"
 
-# What dpkg prints is looked for by its words.
+# We search dpkg's output for its English words.
 _PLAIN_WORDS = {"LC_ALL": "C"}
 
 
@@ -37,8 +37,8 @@ def owner_of(name: str, sha256: str) -> Owner | None:
     name may have been packed from elsewhere.
 
     Args:
-        name: Of the library's file.
-        sha256: Of the packed file, in hexadecimal.
+        name: Name of the library's file.
+        sha256: Hash of the packed file, in hexadecimal.
     """
     for line in _asked("--search", f"*/{name}").splitlines():
         owners, _, path = line.partition(": ")

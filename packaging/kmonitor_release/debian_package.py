@@ -23,12 +23,12 @@ NOBODY = "kmonitor developers <noreply@kmonitor.invalid>"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What goes into the package.
+    """Contents of the package.
 
     Attributes:
         app: The packed app's folder.
         documents: Names of files in that folder that are to be found in `/usr/share/doc/kmonitor`.
-        version: Of kmonitor.
+        version: Version of kmonitor.
     """
 
     app: Path
@@ -40,7 +40,7 @@ def make_package(contents: Contents, source: Source, work: Path, into: Path) -> 
     """Build the package.
 
     Args:
-        contents: What goes in.
+        contents: Contents of the package.
         source: The commit; entry, icons, unit and texts are its.
         work: Folder for the package's tree.
         into: Folder that gets the package.
@@ -107,14 +107,14 @@ _COMPLETIONS = (
 
 
 def metainfo(clone: Path, version: str, source: Source) -> str:
-    """What software centres show, with this version and the commit's day."""
+    """The entry in software centres, with this version and the commit's day."""
     day = datetime.fromtimestamp(source.epoch_s, UTC).date().isoformat()
     text = (clone / "packaging/linux/kmonitor.metainfo.xml").read_text(encoding="utf-8")
     return text.replace("@VERSION@", version).replace("@DATE@", day)
 
 
 def maintainer(environ: Mapping[str, str]) -> str:
-    """Who hands the package out, as Debian's tools are told; `NOBODY` where they are not.
+    """Maintainer of the package, from the variables of Debian's tools; else `NOBODY`.
 
     Args:
         environ: Has `DEBFULLNAME` and `DEBEMAIL`, or not. Source: debchange(1).
@@ -131,7 +131,7 @@ def depends() -> str:
         if one.purpose in ("window", "x11", "wayland")
     }
     libc = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else None
-    # What was linked here may ask for what this machine's C library is the first to have.
+    # A program linked here may need symbols that are new in this machine's C library.
     least = f"libc6 (>= {libc.split()[1]})" if libc else "libc6"
     return ", ".join([least, *sorted(wanted)])
 
@@ -157,7 +157,7 @@ def _changelog(version: str, source: Source) -> str:
 
 
 def _is_program(path: Path) -> bool:
-    """Whether it is there to be run: wheels mark their libraries as programs, too."""
+    """True for a program: wheels mark their libraries as executable, too."""
     return ".so" not in path.suffixes and bool(path.stat().st_mode & 0o100)
 
 

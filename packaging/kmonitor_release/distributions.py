@@ -10,7 +10,7 @@ from kmonitor_release.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Distributions:
-    """What package managers of Python take.
+    """Files for Python's package managers.
 
     Attributes:
         wheel: The wheel.
@@ -25,9 +25,9 @@ def make_distributions(python: Path, source: Source, work: Path, into: Path) -> 
     """Build both of a commit.
 
     Args:
-        python: Of an environment with the build backend.
-        source: What to build.
-        work: Folder for what is being made; emptied first.
+        python: Python of an environment with the build backend.
+        source: The commit to build.
+        work: Folder for intermediate files; emptied first.
         into: Folder that gets the files.
 
     Raises:

@@ -11,7 +11,7 @@ from kmonitor_setup.lock_file import plain_name
 TABLE = Path(__file__).resolve().parents[1] / "dependencies.toml"
 
 UNKNOWN = "unknown"
-"""What is said of a package that says nothing clear, and is in no table."""
+"""Licence of a package that names none clearly and is in no table."""
 
 _SPELLINGS = {
     "3-clause bsd license": "BSD-3-Clause",
@@ -38,7 +38,7 @@ _SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What `packaging/dependencies.toml` says.
+    """Contents of `packaging/dependencies.toml`.
 
     Attributes:
         why: A direct dependency's name and its reason.
@@ -67,7 +67,7 @@ def licence_of(distribution: Distribution, rules: Rules) -> str:
 
     Args:
         distribution: An installed one.
-        rules: Whose table is asked first.
+        rules: Rules whose table comes first.
     """
     said = distribution.metadata
     name = plain_name(said["Name"])
@@ -96,12 +96,12 @@ def own_text(name: str) -> str:
 
 
 def is_allowed(expression: str, rules: Rules) -> bool:
-    """Whether one of its alternatives holds nothing but allowed licences.
+    """True if all licences of one of its alternatives are allowed.
 
     Args:
-        expression: As SPDX writes it; AND binds closer than OR, and brackets are not known: what
-            has them is refused.
-        rules: Which are allowed.
+        expression: As SPDX writes it; AND binds closer than OR, and an expression with brackets
+            is refused.
+        rules: Rules with the allowed licences.
     """
     return any(
         all(part.strip() in rules.allowed for part in alternative.split(" AND "))

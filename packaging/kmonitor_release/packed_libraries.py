@@ -16,7 +16,7 @@ from kmonitor_release.commands import CannotBuild
 from kmonitor_release.debian_owner import owner_of
 
 _INNER = "_internal"
-"""Where PyInstaller puts everything but the program."""
+"""Folder in which PyInstaller puts everything but the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class PackedLibrary:
     """One of them.
 
     Attributes:
-        name: Of its file.
+        name: Name of its file.
         licence: As SPDX writes it.
-        sha256: Of the file, in hexadecimal.
-        version: As who made it says; None where nothing here tells it.
-        url: Of the package of the system that it is a copy of; None where it is of none.
+        sha256: Hash of the file, in hexadecimal.
+        version: As its maker says; None if nothing here names it.
+        url: URL of the system's package that it is a copy of; None if there is none.
     """
 
     name: str
@@ -45,7 +45,7 @@ def packed_libraries(folder: Path) -> list[PackedLibrary]:
         CannotBuild: There is one whose licence nobody looked up.
     """
     inner = folder / _INNER
-    # What packages brought lies in their own folders; links beside these lead there.
+    # Libraries of packages are in the packages' folders; links beside these lead there.
     found = [
         _versioned(_packed(file, PYTHONS_LIBRARIES.get(pythons_library(file.name))))
         for file in sorted(inner.glob("lib*"))

@@ -12,12 +12,12 @@ from kmonitor_release.commands import CannotBuild, tell
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is built.
+    """Source of a build.
 
     Attributes:
         tree: Folder with the commit's files and nothing else.
         commit: Its id.
-        epoch_s: When it was made, seconds since 1970: the time of every file in the release.
+        epoch_s: Its time, seconds since 1970: the time of every file in the release.
     """
 
     tree: Path

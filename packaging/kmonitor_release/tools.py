@@ -16,7 +16,7 @@ from kmonitor_setup.words import CannotSetUp
 from kmonitor_release.commands import CannotBuild, run, tell
 
 SHIPPED_EXTRAS = ("desktop", "prometheus", "otlp", "postgresql")
-"""What the packed app holds beside the core: all that its window and its hub can use, and no
+"""Extras of the packed app beside the core: all that its window and its hub can use, and no
 framework, which belongs to the trainings."""
 
 
@@ -34,7 +34,7 @@ class Workshop:
 
     @property
     def packages(self) -> Path:
-        """Where its packages lie."""
+        """Folder of its packages."""
         (found,) = self.python.parents[1].glob("lib/python3.*/site-packages")
         return found
 
@@ -61,10 +61,10 @@ def open_workshop(root: Path, place: Path) -> Workshop:
 
     Args:
         root: The clone.
-        place: Where the environment is.
+        place: Folder of the environment.
 
     Raises:
-        CannotBuild: With what to do.
+        CannotBuild: With a remedy.
     """
     project = Project.at(root)
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

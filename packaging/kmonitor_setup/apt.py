@@ -79,7 +79,7 @@ def install(packages: Sequence[str]) -> None:
 
 
 def _install(packages: Sequence[str]) -> str:
-    """What apt-get said if it failed, else nothing."""
+    """Output of apt-get if it failed; else empty."""
     return _run(["apt-get", "install", "--yes", "-q", "--no-install-recommends", *packages])
 
 

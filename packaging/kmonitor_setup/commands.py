@@ -35,9 +35,9 @@ def run_command(
 
     Args:
         command: Program and arguments.
-        cwd: Where to run it.
+        cwd: Working folder.
         environ: Added to this process's variables; an empty value removes one.
-        typed: What it reads on standard input.
+        typed: Its standard input.
         limit_s: Longest time that it may take, seconds; None: any.
 
     Raises:

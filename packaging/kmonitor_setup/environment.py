@@ -1,4 +1,4 @@
-"""The project's own Python environment: made once, mended when it was left half-made."""
+"""The project's own Python environment: created once, repaired after an interruption."""
 
 import fcntl
 import hashlib
@@ -20,7 +20,7 @@ from kmonitor_setup.words import CannotSetUp, say
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Where the clone's parts lie.
+    """Paths of a clone.
 
     Attributes:
         root: The clone.
@@ -56,7 +56,7 @@ class Project:
 
 
 def python_can_make_environments() -> bool:
-    """Whether this Python brings venv and pip; Debian ships them apart, in python3-venv."""
+    """True if this Python has venv and pip; Debian ships them apart, in python3-venv."""
     return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
 
 
@@ -84,7 +84,7 @@ def fingerprint(project: Project) -> str:
 
 
 def is_ready(project: Project, extras: Sequence[str]) -> bool:
-    """Whether everything that `extras` ask for was installed and nothing has changed since."""
+    """True if everything in `extras` was installed and nothing has changed since."""
     if project.unfinished.exists() or not project.python.exists():
         return False
     try:
@@ -100,7 +100,7 @@ def make_ready(project: Project, extras: Sequence[str]) -> None:
     """Make the environment, or bring the one that is there up to date.
 
     Raises:
-        CannotSetUp: With what to do.
+        CannotSetUp: With a remedy.
     """
     wanted = sorted({*extras, *_extras_there(project)})
     _make_venv(project)
@@ -129,14 +129,14 @@ def install_locked(
     Only wheels are taken: building from source would run code, and fetch tools that no lock knows.
 
     Args:
-        project: Whose lock it is.
-        python: Of the environment that gets them.
+        project: The clone with the lock.
+        python: Python of the environment that gets them.
         requirements: Names are enough; the lock says the versions.
-        log: Gets what pip says.
-        report: Gets which files were installed, as pip's `--report` writes it; None: nowhere.
+        log: File for pip's output.
+        report: File for the list of installed files, as pip's `--report` writes it; None: no file.
 
     Raises:
-        CannotSetUp: With what to do.
+        CannotSetUp: With a remedy.
     """
     listed = project.work / f"{python.parents[1].name.lstrip('.')}-requirements.txt"
     write_hashed(part_for(read_lock(project.lock), requirements), listed)
@@ -159,7 +159,7 @@ def only_one(project: Project) -> Iterator[None]:
 
 
 def _extras_there(project: Project) -> list[str]:
-    """What an earlier set-up installed: `make run` after `make test` does not take tools away."""
+    """Extras of an earlier set-up: `make run` after `make test` does not remove its tools."""
     try:
         return list(json.loads(project.stamp.read_text(encoding="utf-8"))["extras"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -185,7 +185,7 @@ def _make_venv(project: Project) -> None:
 
 
 def _runs_this_python(project: Project) -> bool:
-    """Whether .venv works and is of the Python that runs set-up."""
+    """True if .venv works and is of the Python that runs set-up."""
     if not project.python.exists():
         return False
     told = subprocess.run(

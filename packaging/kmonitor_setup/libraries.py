@@ -1,4 +1,4 @@
-"""Which system libraries, programs and fonts are missing, told by soname, not by package name."""
+"""Missing system libraries, programs and fonts, found by soname, not by package name."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ FONT_PLACES = (
     Path.home() / ".local/share/fonts",
     Path.home() / ".fonts",
 )
-"""Where fontconfig looks by itself."""
+"""Folders that fontconfig searches by itself."""
 
 _SERVER_PLACES = ("/usr/sbin", "/usr/local/sbin")
 
@@ -62,7 +62,7 @@ def needed_libraries(table: Path = TABLE) -> list[Needed]:
 
 
 def purposes_for(*, testing: bool, environ: Mapping[str, str]) -> set[Purpose]:
-    """What has to work here: a window on this screen, and the tests' own screen if asked for."""
+    """Purposes of this set-up: a window on this screen, and the tests' own screen on request."""
     purposes: set[Purpose] = {"window"}
     if testing:
         purposes |= {"x11", "tests"}

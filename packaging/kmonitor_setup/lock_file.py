@@ -20,9 +20,9 @@ class Pin:
     """One version of a package that the lock names.
 
     Attributes:
-        name: Of the package, as `plain_name` writes it.
+        name: Name of the package, as `plain_name` writes it.
         requirement: With its version, and its marker if it is not for every machine.
-        hashes: Of all files of that version, "sha256:...".
+        hashes: Hashes of all files of that version, "sha256:...".
         wanted_by: The packages that need it, the project itself among them.
     """
 

@@ -26,15 +26,15 @@ EXTRAS = {
     "run": ("demo", "desktop"),
     "test": ("demo", "desktop", "dev", "parquet", *WORKS_WITH),
 }
-"""What each purpose installs of pyproject.toml's extras."""
+"""Extras of pyproject.toml that each purpose installs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What set-up was asked for.
+    """Options of set-up.
 
     Attributes:
-        testing: Also what `make test` needs.
+        testing: True to install the tools of `make test`, too.
         no_apt: Print the line for missing system packages instead of installing them.
     """
 

@@ -37,7 +37,7 @@ def pip_install(python: Path, arguments: Sequence[str], *, log: Path) -> None:
 
     Args:
         python: The environment's interpreter.
-        arguments: What comes after `pip install`.
+        arguments: Arguments after `pip install`.
         log: Everything that pip said is added here.
 
     Raises:
@@ -68,7 +68,7 @@ def pip_install(python: Path, arguments: Sequence[str], *, log: Path) -> None:
 
 
 def failure_of(said: str, log: Path) -> CannotSetUp:
-    """What pip's output means for the user."""
+    """Failure with a remedy, from pip's output."""
     tail = "\n".join(said.strip().splitlines()[-6:])
     if any(sign in said for sign in _NO_NETWORK):
         return CannotSetUp(
@@ -105,7 +105,7 @@ def failure_of(said: str, log: Path) -> CannotSetUp:
 
 
 def download_in(line: str) -> str:
-    """What to tell about a line of pip's: a big download in words, or nothing."""
+    """Text about a big download that pip reports in this line; else empty."""
     found = _DOWNLOADING.match(line)
     if found is None or float(found[3]) < _BIG_MB:
         return ""

@@ -1,4 +1,4 @@
-"""What set-up tells the user: quiet lines of progress, and failures that say what to do."""
+"""Messages of set-up: quiet lines of progress, and failures with a remedy."""
 
 import sys
 
@@ -7,8 +7,8 @@ class CannotSetUp(Exception):
     """Set-up cannot go on.
 
     Attributes:
-        what: What is wrong.
-        remedy: What the user can do about it; may be several lines.
+        what: The problem.
+        remedy: Advice to the user; may be several lines.
     """
 
     def __init__(self, what: str, remedy: str = "") -> None:

@@ -16,7 +16,7 @@ from kmonitor_trials.outcome import ROOT, CannotTry, Failed, expect, tell
 JAX = "jax==0.10.2"
 
 ORBAX = "orbax-checkpoint==0.12.8"
-"""What Keras' OrbaxCheckpoint needs; it needs JAX."""
+"""Requirement of Keras' OrbaxCheckpoint; it needs JAX."""
 
 TORCH = "torch==2.13.0"
 
@@ -24,23 +24,23 @@ TORCH_ON_CPU = f"{TORCH}+cpu" if sys.platform == "linux" else TORCH
 """By its local version: on Linux the plain one brings several gigabytes of CUDA along."""
 
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
-"""Where PyTorch's builds for the CPU are, if pip's own places have none."""
+"""Index of PyTorch's builds for the CPU, if pip's own indexes have none."""
 
 TENSORBOARD = "tensorboard==2.21.*"
-"""What PyTorch's `SummaryWriter` needs."""
+"""Requirement of PyTorch's `SummaryWriter`."""
 
 TESTS = "tests/frameworks/backends"
 
 PROMISE_TESTS = "tests/promise/test_frameworks.py"
-"""Those of what is not installed are skipped."""
+"""Tests of frameworks that are not installed are skipped."""
 
 
 def try_jax() -> None:
-    """What depends on the backend passes its tests on JAX.
+    """See that tests that depend on the backend pass on JAX.
 
     Raises:
         CannotTry: JAX cannot be had here.
-        Failed: With what did not work.
+        Failed: With the step that failed.
     """
     python = make_environment("jax")
     _install_first(python, JAX, [[]], "JAX")
@@ -49,11 +49,11 @@ def try_jax() -> None:
 
 
 def try_torch() -> None:
-    """What depends on the backend passes its tests on PyTorch's build for the CPU.
+    """See that tests that depend on the backend pass on PyTorch's build for the CPU.
 
     Raises:
         CannotTry: That build cannot be had here.
-        Failed: With what did not work.
+        Failed: With the step that failed.
     """
     python = make_environment("torch")
     ways = [[], ["--retries", "1", "--extra-index-url", CPU_BUILDS]]

@@ -1,7 +1,7 @@
 """A trial on a bare Debian: a tree made by debootstrap, with only Python, git and make in it.
 
-What the host knows of the network holds inside as well: name resolution, certificates, pip's
-settings and proxies, and local folders that pip's settings name. Nothing is mounted in the host's
+The host's network settings hold inside as well: name resolution, certificates, pip's settings
+and proxies, and local folders that pip's settings name. Nothing is mounted in the host's
 own name space, so nothing is left mounted when a trial is interrupted.
 """
 
@@ -18,7 +18,7 @@ from kmonitor_setup import apt
 from kmonitor_trials.outcome import ROOT, WORK, CannotTry, expect, tell
 
 _INCLUDED = "python3,git,make,ca-certificates"
-"""What the README promises to be enough."""
+"""Packages that are enough, as the README promises."""
 
 _CLONE = "/root/kmonitor"
 
@@ -69,7 +69,7 @@ def make_tree(suite: str, included: str, *, name: str) -> Path:
     Args:
         suite: Debian's name of the release.
         included: Names of packages, with commas between them.
-        name: Of the tree's folder.
+        name: Name of the tree's folder.
 
     Raises:
         CannotTry: Not root, or Debian cannot be reached.
@@ -102,7 +102,7 @@ def make_tree(suite: str, included: str, *, name: str) -> Path:
 
 
 def _copy_clone(tree: Path) -> None:
-    """The working tree as it stands, committed or not, without what git ignores."""
+    """The working tree as it is, committed or not, without the files that git ignores."""
     listed = expect(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         what="copy the clone into the tree",

@@ -82,7 +82,7 @@ def try_floors() -> None:
 def _oldest_versions(python: Path) -> tuple[list[str], Path]:
     """Extras, and a file of pip's constraints with the least versions that we ask for.
 
-    What those need in their turn is as new as they allow: so it is for who installs them today.
+    Their own requirements are as new as they allow, as for anybody who installs them today.
 
     Raises:
         Failed: They exclude each other.
@@ -120,9 +120,9 @@ def install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
     """Have pip install into an environment.
 
     Args:
-        python: Of the environment.
-        wanted: What pip is told.
-        locked: Whether versions are those of the lock.
+        python: Python of the environment.
+        wanted: Arguments for pip.
+        locked: True to install the versions of the lock.
 
     Raises:
         Failed: pip could not.
@@ -136,7 +136,7 @@ def install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
 
 
 def locked_versions() -> list[str]:
-    """What tells pip to take the versions of the lock, for whatever part of it is asked for."""
+    """Arguments that make pip take the versions of the lock, for any part of it."""
     constraints = WORK / "constraints.txt"
     write_constraints(read_lock(LOCK), constraints)
     return ["-c", str(constraints)]
@@ -160,7 +160,7 @@ def expect_tests_pass(
     """Run tests in an environment.
 
     Args:
-        python: Of the environment.
+        python: Python of the environment.
         allowed: Variables that say what may be missing there, and others that the tests need.
         options: For pytest; none: all but the slowest.
         below: Folder of the tests.

@@ -38,10 +38,10 @@ def expect(
 
     Args:
         command: Program and arguments.
-        what: What it shows, in words for the report.
-        cwd: Where to run it.
+        what: Its subject, in words for the report.
+        cwd: Working folder.
         environ: Added to this process's variables; an empty value removes one.
-        typed: What it reads on standard input.
+        typed: Its standard input.
         limit_s: Longest time that it may take, seconds.
 
     Raises:

@@ -20,7 +20,7 @@ def main(arguments: list[str], environ: MutableMapping[str, str]) -> int:
 
     Args:
         arguments: Without the program's name.
-        environ: Of the process; what the start of the app changed in it is set right.
+        environ: Variables of the process; changes by the start of the app are reverted.
     """
     _restore_library_path(environ)
     words = list(arguments)

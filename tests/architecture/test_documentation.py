@@ -2,8 +2,11 @@
 
 import ast
 import inspect
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 import msgspec
 import pytest
@@ -20,7 +23,7 @@ from kmonitor_agent.wire.messages import (
 from kmonitor_agent.wire.messages import (
     view_messages as messages_view_messages,
 )
-from tests.support.source_tree import ROOT, source_files
+from tests.support.source_tree import ROOT, SourceFile, source_files
 
 _MODULE_PATH = re.compile(r"`([a-z_0-9/]+\.py)`")
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
@@ -71,14 +74,21 @@ def test_every_module_says_what_it_is_for(folder: str):
 
 @pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent"])
 def test_no_docstring_begins_with_a_noun_clause(folder: str):
-    clauses = [
+    assert _clauses(folder, lambda file: _docstrings(file.tree)) == []
+
+
+@pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent"])
+def test_no_comment_begins_with_a_noun_clause(folder: str):
+    assert _clauses(folder, lambda file: _comments(file.text)) == []
+
+
+def _clauses(folder: str, texts_of: Callable[[SourceFile], Iterable[str]]) -> list[str]:
+    return [
         f"{file.name}: {clause}"
         for file in source_files(folder)
-        for text in _docstrings(file.tree)
+        for text in texts_of(file)
         for clause in _CLAUSE.findall(text)
     ]
-
-    assert clauses == []
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
@@ -88,6 +98,15 @@ def _docstrings(tree: ast.Module) -> Iterator[str]:
                 yield text
             case _:
                 pass
+
+
+def _comments(source: str) -> Iterator[str]:
+    """Comments without their marks; those on consecutive lines are one text."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [each for each in tokens if each.type == tokenize.COMMENT]
+    by_block = groupby(enumerate(comments), key=lambda pair: pair[1].start[0] - pair[0])
+    for _, block in by_block:
+        yield "\n".join(each.string.lstrip("#: ") for _, each in block)
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.__name__)

@@ -145,7 +145,7 @@ def _icons(environ: Mapping[str, str] | None) -> list[tuple[Path, Path]]:
 
 def _data_home(environ: Mapping[str, str] | None) -> Path:
     named = (os.environ if environ is None else environ).get("XDG_DATA_HOME", "")
-    # What is not absolute is to be ignored, says the specification.
+    # Relative paths are to be ignored, says the specification.
     return Path(named) if Path(named).is_absolute() else expand_user("~/.local/share")
 
 

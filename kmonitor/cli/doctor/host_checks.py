@@ -125,7 +125,7 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     store = HostStore(folders)
     hosts = store.hosts() if name is None else [known_host(folders, name)]
     found = [Finding("hosts", "bad", store.trouble)] if store.trouble else []
-    # Of many hosts one may well be off, and nothing is wrong here.
+    # One of many hosts may well be off, and nothing is wrong here.
     state: FindingLevel = "note" if name is None else "bad"
     if not hosts:
         return found

@@ -64,7 +64,6 @@ KNOWN_TAGS: Final[Mapping[str, type[msgspec.Struct]]] = {
 
 
 def may_send(role: Role, tag: str) -> bool:
-    """True if a role may send a message of this name."""
     kind = KNOWN_TAGS.get(tag)
     return kind is not None and role in MAY_SEND[kind]
 

@@ -166,7 +166,6 @@ class HubEndpoints:
         self._rebind_at_s = self._clock.monotonic_s() + _LINGER_S
 
     def close(self) -> None:
-        """Close at once."""
         self._agents.close()
         self._desktops.close()
         if self._direct is not None:
@@ -278,7 +277,7 @@ class MemoryGuard:
             return False
         self._seen.clear()
         self._base_bytes = rss
-        # What the closed connections held is given back by ZeroMQ's own threads.
+        # ZeroMQ's own threads free the memory that closed connections held.
         self._trim_at_s = now_s + _SETTLE_S
         return True
 

@@ -213,7 +213,7 @@ class ZapHandler:
                 frames = self.socket.recv_multipart(zmq.DONTWAIT)
             except zmq.Again:
                 return
-            # What raises gives no answer, and who asked is not let in.
+            # A request that raises gets no answer, and the device is not admitted.
             with self._faults.guarded("access"):
                 self._answer(frames)
 

@@ -268,7 +268,6 @@ class NetworkEndpoint:
                 return
 
     def close(self) -> None:
-        """Close at once."""
         self.socket.close(linger=0)
 
     def _open(self, endpoint: str) -> "zmq.Socket[bytes]":

@@ -113,7 +113,7 @@ class AgentService:
         if entry.was_sent:
             self._send(connection.identity, as_command(entry, left_s))
             return
-        # That it may have reached the agent must be known to the next hub too.
+        # The next hub must know, too, that the command may have reached the agent.
         self._event_log.command_queue.mark_sent(entry)
         message = as_command(entry, left_s)
         self._event_log.then(lambda: self._send(connection.identity, message))
@@ -141,7 +141,7 @@ class AgentService:
             )
             self._event_log.append_gap(record, hello.first - 1, origin)
         connection = self.agent_connections.of_run(hello.run)
-        # What is taken but not yet committed is not confirmed by a welcome either.
+        # A welcome does not confirm events that were received but not yet committed either.
         if connection is not None:
             if record is not None and hello.ships:
                 connection.note_in(record)

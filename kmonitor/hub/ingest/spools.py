@@ -132,7 +132,7 @@ class SpoolIngest:
             return True
         looked_s = self._looked_s.get(run)
         was_looked_at = looked_s is not None and self._clock.monotonic_s() - looked_s < _SETTLED_S
-        # Who had started the process writes down how it died right before it ends itself.
+        # The supervisor of the process writes down how it died right before it ends itself.
         if was_looked_at and self._held_bytes.get(run) == self._bytes_of(run):
             return True
         is_at_hand = self._shipment is not None and self._shipment.record is record
@@ -164,7 +164,7 @@ class SpoolIngest:
             looked_s = self._looked_s.get(run)
             again_s = _REFUSED_AGAIN_S if self._trouble.is_of(run) else _RETRY_S
             is_due = looked_s is None or now_s - looked_s > again_s
-            # Who had started the process may have written down since how it died.
+            # The supervisor of the process may have written down since how it died.
             if is_due or self._held_bytes.get(run) != self._bytes_of(run):
                 self._waiting.append(run)
 
@@ -224,7 +224,7 @@ class SpoolIngest:
             self._event_log.append(record, spooled_events(record.run, part, self._faults))
 
     def _refuse(self, run: str, exc: OSError) -> None:
-        # What can be had of it was had: whether the run has ended is judged without the rest.
+        # All that is readable was read: whether the run has ended is judged without the rest.
         self._looked_s[run] = self._clock.monotonic_s()
         self._held_bytes[run] = self._bytes_of(run)
         self._trouble.refused(run, exc)

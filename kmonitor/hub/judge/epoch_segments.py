@@ -82,7 +82,7 @@ class EpochSegments:
         if current is None or t_s - current.start_s >= self._width_s:
             if current is not None:
                 self._close(current)
-            # What it holds least it held first, unless memory falls: that is its number and time.
+            # Number and time of its first sample: that is its minimum, unless memory falls.
             current = self._current = Unit(int(number), t_s, t_s)
         if "code_regions" in columns:
             current.code_regions = float(columns["code_regions"][at])

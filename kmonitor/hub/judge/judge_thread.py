@@ -411,7 +411,7 @@ def _feed_judge(
     t_s = np.maximum.accumulate(t_s)
     n_fed = 0
     for event_s, event in events:
-        # Of one moment the event comes first, as the agent sends sources before samples.
+        # At equal times the event comes first, as the agent sends sources before samples.
         reached = int(np.searchsorted(t_s, event_s))
         if reached > n_fed:
             judge.read_samples(t_s[n_fed:reached], _part(columns, n_fed, reached))

@@ -152,7 +152,7 @@ class RunJudge:
             elif isinstance(event, ObjectsCounted):
                 self._segments.count(event.kept)
         elif not self._has_judged:
-            # Of a hub before this one: an alarm outlives a restart of the hub.
+            # From an earlier hub: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
             kind = UnitKind(event.per)
             self._judgements[kind, event.metric] = remembered(event)
@@ -201,7 +201,7 @@ class RunJudge:
         plan = self._units.plan
         full = (plan.cache_steps or 0) - plan.steps_ended
         if kind is UnitKind.STEP and segments and 0 < full <= segments[-1].number:
-            # What the cache took is no trend: it is judged from its end on.
+            # Memory that fills the cache is not a trend: judge from the cache's end on.
             segments = [each for each in segments if each.number >= full]
         if not n_fresh or len(segments) < LEAST_SEGMENTS:
             return []

@@ -84,7 +84,7 @@ class StallMonitor:
     ) -> None:
         followed = self._of(record)
         if isinstance(event, LimitCrossed):
-            # What it asks for is done at the next safe point, whose beginning is not reported.
+            # Its action runs at the next safe point, whose beginning is not reported.
             needs_action = event.crossed and event.answered and event.action != "notify"
             followed.is_action_due = followed.is_action_due or needs_action
             return

@@ -67,7 +67,7 @@ class TriedActions:
         if held is None:
             return
         if self._before_restart is not None:
-            # What a new process takes is known once it has trained.
+            # The memory of a new process is known once it has trained.
             (cause, before), self._before_restart = self._before_restart, None
             self._note("ram", cause, "restart", before, before - held)
         is_new, self._is_new_process = self._is_new_process, False

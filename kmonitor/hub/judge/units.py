@@ -430,7 +430,7 @@ class RunUnits:
     def _sources(self, event: FieldSources) -> None:
         for each in event.sources:
             if each.field == "allocator_in_use_bytes":
-                # That of a GPU says nothing of this process's own memory.
+                # The allocator of a GPU says nothing about this process's own memory.
                 self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**LEVELS, self._allocator: each.field}
 
@@ -478,7 +478,7 @@ class RunUnits:
             self._steps_s.append(unit.step_s)
         self._ended = (event.fit, event.epoch, unit)
         if filled and self.plan.epochs_ended > 1:
-            # What the cache took is no trend: it is judged from here on.
+            # Memory that fills the cache is not a trend: judge from here on.
             self.completed[UnitKind.EPOCH].clear()
             self._fresh[UnitKind.EPOCH] = 0
         self._open[UnitKind.EPOCH] = Unit(self._epochs_ended + 1, t_s)

@@ -250,7 +250,7 @@ def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
     comes = after.forecast
     if was is None or comes is None:
         return (was is None) != (comes is None)
-    # What can be had changes all the time.
+    # With a tolerance: a limit that is the available memory changes all the time.
     if was.of != comes.of or _is_another(was.limit, comes.limit):
         return True
     # As units of the run: time that merely went by changes nothing.

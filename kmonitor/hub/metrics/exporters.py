@@ -123,7 +123,7 @@ def metrics_endpoint(url: str) -> str:
     if not is_good or _CONTROL.search(url) or split.query or split.fragment:
         raise ExporterRefused(f'"{url}" is not a valid collector address.', remedy)
     if "@" in split.netloc:
-        # Whoever lists processes reads the command line.
+        # Everybody who can list processes can read the command line.
         raise ExporterRefused(
             "--otlp takes no password in the address: other users could read it.",
             "Put it in the environment variable OTEL_EXPORTER_OTLP_HEADERS, such as"

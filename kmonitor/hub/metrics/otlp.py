@@ -83,7 +83,7 @@ class OtlpSender:
                 "host.name": host,
             }
         )
-        # What the environment says of proxies and passwords was not named for this.
+        # Proxies and passwords in the environment are not meant for this collector.
         session = requests.Session()
         session.trust_env = False
         session.hooks["response"] = [_refuse_elsewhere]

@@ -105,7 +105,7 @@ class _Server(ThreadingHTTPServer):
         Args:
             accept: Forms that the reader accepts.
         """
-        # Of the forms that a reader may name only two: each is written by itself.
+        # A reader may ask for many forms, but only two are written, each by itself.
         encode, kind = choose_encoder(_OPEN_METRICS if _is_open(accept) else "")
         with self._writing:
             written_s, text = self._written.get(kind, (-math.inf, b""))

@@ -187,7 +187,7 @@ class HubEventLog:
         record.rows += len(events)
         ahead_s = record.last_event_wall_s - wall_s
         record.clock_ahead_s = 60.0 * int(ahead_s / 60.0) if ahead_s > 0.0 else 0.0
-        # What was shipped later did not happen now.
+        # Events that were shipped later did not happen now.
         record.last_wall_s = min(wall_s, record.last_event_wall_s) if record.is_shipped else wall_s
         self.registry.mark_changed(record)
 

@@ -330,7 +330,7 @@ class ViewerService:
         found: list[RunSummary] = []
         n_bytes = 0
         for number, record in enumerate(records):
-            # What is wrong with one run is not to hide all others.
+            # A fault in one run must not hide all others.
             with self._faults.guarded("view: run", of=record.run):
                 summary = record.summary()
                 n_bytes += len(_encode(summary))

@@ -134,7 +134,7 @@ def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         raise UserError("The file's configuration names no model class.")
     compile_config = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
     if not compile_config.get("optimizer"):
-        # What `to_json` leaves of it; Keras would take an optimizer of its own choice.
+        # `to_json` leaves no optimizer in it; Keras would take one of its own choice.
         compile_config = {}
     return {
         name: value for name, value in config.items() if name != "compile_config"

@@ -189,7 +189,7 @@ class _Writer:
                 results, inside = self._called(each, inputs, waits, depth)
                 for number, result in enumerate(results):
                     outputs[index, number] = result
-                # What nobody reads leaves a loop with its last turn all the same.
+                # An unread result leaves a loop with its last turn all the same.
                 unread = [at for number, at in enumerate(results) if (index, number) not in read]
                 ends.append([self._end(inside, unread if each.trips else ())])
             else:
@@ -254,7 +254,7 @@ class _Writer:
         above = self._left_out
         turn_ends: list[int] = []
         for turn in range(written):
-            # What the first turn puts into a list may be a weight, which is there once.
+            # The first turn may put a weight into a list, and a weight exists once.
             left_out = _share(turns - written, turn, written - 1)
             self._left_out = left_out + above * (1 + left_out)
             if turn >= ahead:

@@ -188,7 +188,7 @@ class ExtraCharts:
             return cached.result
         result = smoothed(y, setup.smoothing)
         if setup.is_log:
-            # What has no logarithm is a gap.
+            # Values without a logarithm are gaps.
             result = np.log10(np.where(result > 0.0, result, np.nan))
         if len(self._drawn_by_key) >= _MAX_CACHED_CURVES:
             self._drawn_by_key.clear()

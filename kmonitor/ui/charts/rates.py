@@ -150,7 +150,8 @@ def _is_significant(slope: float, x: FloatArray, y: FloatArray) -> bool:
     y = y[is_finite]
     rest = y - slope * x
     sigma = _SIGMA_OF_MAD * float(np.median(np.abs(rest - np.median(rest))))
-    # Of a slope over n points of independent noise; more are not, they follow each other fast.
+    # Error of a slope over n points of independent noise. More points are not independent: they
+    # follow each other fast.
     error = sigma * math.sqrt(12.0 / min(len(x), _INDEPENDENT)) / float(x[-1] - x[0])
     if abs(slope) <= _BEYOND * error:
         return False

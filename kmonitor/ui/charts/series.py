@@ -90,7 +90,7 @@ class GrowingSeries:
             np.concatenate((self.t_s[before], t_s, self.t_s[after])),
             np.concatenate((self.values[before], clipped_for_charts(values), self.values[after])),
         )
-        # What the hub thinned is history, whatever is newer is the tail.
+        # Points that the hub thinned are history, newer ones are the tail.
         self._history = max(0, min(older, self._size))
 
     def _replace(self, t_s: FloatArray, values: FloatArray) -> None:
@@ -182,7 +182,6 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
 
 
 def column_series(column: ThinnedColumn) -> GrowingSeries:
-    """Series of a column that the hub sent."""
     series = GrowingSeries()
     series.splice(*column_points(column))
     series.is_thinned = is_thinned(column)

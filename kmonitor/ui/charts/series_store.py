@@ -459,7 +459,7 @@ def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
     extras = dict(extra_sample_values(sample.logs, sample.more_devices))
     for name, series in columns:
         value = extras.get(name) if name in extras else getattr(sample, name, None)
-        # What was not read this time (some fields are read each 10 s) is no gap; the hub, whose
+        # A field that was not read this time (some are read each 10 s) is no gap; the hub, whose
         # columns say so by NaN, cannot distinguish it from a log that is no number.
         if value is not None and not math.isnan(value):
             series.append(t_s, value)

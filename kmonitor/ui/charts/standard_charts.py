@@ -100,7 +100,6 @@ class StandardCharts:
             self._range = None
 
     def hold_range(self) -> None:
-        """Hold the range that is shown now."""
         self._range = self.x_range()
 
     def follow(self) -> None:
@@ -112,7 +111,6 @@ class StandardCharts:
         self._range = zoomed_range(lo, hi, self._full_range(), self.x_kind)
 
     def x_range(self) -> tuple[float, float]:
-        """The range that is shown."""
         return self._range or self._full_range()
 
     def held_span_s(self, run: str | None = None) -> tuple[float, float] | None:
@@ -200,7 +198,6 @@ class StandardCharts:
         return replace(card, note=note) if note else card
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
-        """Text beside the crosshair on one chart."""
         lines = tuple(
             self._crosshair_row(summary, metric, x)
             for summary in self._workspace.run_store.shown()

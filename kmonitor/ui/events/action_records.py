@@ -140,7 +140,6 @@ def action_title(record: ActionRecord) -> str:
 
 
 def action_icon(action: str) -> str:
-    """Name of the icon of an action."""
     icons = {"collect": "broom", "auto": "layers", "notify": "bell"}
     return icons.get(action, action)
 

@@ -87,7 +87,6 @@ class LoadCostStore:
 
     @property
     def is_running(self) -> bool:
-        """True while processes are being measured."""
         return self._is_running
 
     def begin(self) -> None:

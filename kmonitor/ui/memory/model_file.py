@@ -40,12 +40,10 @@ class ModelFileState:
 
 
 def reading_file() -> ModelFileState:
-    """State while the file is being read."""
     return ModelFileState(text=tr("Reading the file\u2026"))
 
 
 def refused_file(what: str, remedy: str) -> ModelFileState:
-    """State of a file that cannot be read."""
     return ModelFileState(text="\n".join(part for part in (what, remedy) if part))
 
 

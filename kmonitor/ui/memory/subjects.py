@@ -88,7 +88,6 @@ class MapSubject:
 
 
 def file_loading(path: Path) -> MapSubject:
-    """Return the subject for a file that is being read."""
     return MapSubject(
         key=str(path),
         title=path.name,

@@ -102,7 +102,7 @@ def value_axis(
     hi = lo + (top - lo) * room / (room - _TOP_AIR_PX)
     if limit is not None:
         hi = max(hi, lo + (limit - lo) * room / (room - AIR_PX))
-    # Of large numbers what is added must be large too, or it is rounded away.
+    # A large number needs a large addition, or the addition is rounded away.
     if hi - lo < max(nothing, _FINEST * max(abs(lo), abs(hi))):
         hi = lo + max(_least_span(unit), 1e3 * _FINEST * abs(lo))
     quarter = _value_step(lo, hi, unit=unit, height_px=height_px) / 4.0

@@ -336,7 +336,6 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def report_page(contents: ReportContents) -> str:
-    """Return the report as HTML."""
     body = tag(
         "main",
         _head(contents),

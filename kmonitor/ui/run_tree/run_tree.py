@@ -232,7 +232,6 @@ class RunGroup:
         return self.members[0]
 
     def shows_ranks(self, selected: str | None, search: str) -> bool:
-        """True if the ranks have rows of their own."""
         is_small = len(self.members) <= ALWAYS_SHOWN
         return is_small or bool(search) or any(each.run == selected for each in self.members)
 
@@ -295,7 +294,6 @@ class StudyGroup:
     folds: tuple[RunSummary, ...]
 
     def shows_folds(self, selected: str | None, search: str) -> bool:
-        """True if the folds have rows of their own."""
         is_small = len(self.folds) <= ALWAYS_SHOWN
         is_looked_at = selected == self.lead.run or any(f.run == selected for f in self.folds)
         if is_small:

@@ -91,7 +91,6 @@ class RunStore:
         return self._wanted_run is not None
 
     def current(self) -> RunSummary | None:
-        """The selected run."""
         return self._runs.get(self.selected or "")
 
     def get(self, run: str) -> RunSummary | None:
@@ -102,7 +101,6 @@ class RunStore:
         return sorted(self._runs.values(), key=_newest_first)
 
     def all_runs(self) -> Collection[RunSummary]:
-        """All runs, unordered."""
         return self._runs.values()
 
     def placed(self) -> Iterator[tuple[RunSummary, str]]:

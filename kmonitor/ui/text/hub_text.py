@@ -40,7 +40,7 @@ def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 _MAP_FORMS: Final = (
-    # How a map was found.
+    # Origins of a map.
     later("rules for each layer class; nothing was run"),
     later("estimate scaled by {factor}, measured at batch size {batch}"),
     later("estimate scaled by {factor}, measured at batch size {batch} on {device}"),
@@ -102,7 +102,7 @@ _MAP_FORMS: Final = (
         "batch size {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
         " but batch normalization sees {seen}"
     ),
-    # How a file is loaded.
+    # Ways to load a file.
     later("architecture, then load_weights"),
     later("architecture, compiled, then load_weights"),
     later("architecture only, no weights"),
@@ -134,7 +134,7 @@ _STUDY_FORMS: Final = (
 )
 
 _FORMS: Final = (
-    # Where a figure comes from, and why there is none.
+    # Sources of figures, and reasons why there are none.
     later("start to start"),
     later("process and children"),
     later("{process}; children: psutil"),
@@ -205,7 +205,7 @@ _FORMS: Final = (
     later("PyTorch's allocator cannot be read: {why}"),
     later("JAX's allocator cannot be read: {why}"),
     later("JAX does not report the memory of {name}"),
-    # Who holds traces.
+    # Holders of traces.
     later("`{name}`: 1 trace, {operations} operations"),
     later(
         "`{name}`: 1 trace (retained for a model that no longer exists), {operations} operations"
@@ -223,7 +223,7 @@ _FORMS: Final = (
     *(later("created {n} times"), later("created {n} times, retained in `{name}`")),
     later("{n} custom gradients whose trace is unknown"),
     later("traces cannot be counted: {why}"),
-    # Who asked, and what became of it.
+    # Causes of actions, and their results.
     later("script"),
     later("ram"),
     later("vram"),
@@ -275,7 +275,7 @@ _FORMS: Final = (
     later("this hub has no such run"),
     later("the limit was exceeded again within its cooldown"),
     later("the checkpoint could not be written: {why}"),
-    # How runs end.
+    # Ends of runs.
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
     later("out of memory: the kernel killed a process on this host (oom_kill)"),
@@ -335,7 +335,7 @@ _FORMS: Final = (
     later("its process cannot be seen from here: it is in its own PID namespace (container)"),
     later("its data ends at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
-    # What is wrong with a hub.
+    # Troubles of a hub.
     later("the disk that holds {folder} is full; free some space"),
     later("the database in {folder} cannot be written to ({why})"),
     later(
@@ -404,7 +404,7 @@ _FORMS: Final = (
     later("The connection to {host} was lost."),
     later("ssh is not installed on this machine."),
     later("Install it: {line}"),
-    # Why an alert was not handed over.
+    # Reasons why an alert was not delivered.
     later("The command cannot be parsed: {why}."),
     later("The command is empty."),
     later("The program was not found: {name}"),

@@ -124,5 +124,5 @@ def suspicion_text(run: RunSummary) -> str:
 
 
 def _capitalized(text: str, name: str) -> str:
-    # What the script calls `one_step` stays that.
+    # A name of the script, such as `one_step`, keeps its spelling.
     return text if name and text.startswith(name) else text[:1].upper() + text[1:]

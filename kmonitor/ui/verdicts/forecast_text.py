@@ -83,7 +83,7 @@ def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) 
 
 def nearest_verdict(verdicts: Iterable[Verdict]) -> Verdict | None:
     """Return the verdict whose limit is reached first; None if none has a forecast."""
-    # What only rises so far may be a pool that warms up.
+    # A metric that only rises so far may be a pool that warms up.
     known = [each for each in verdicts if each.forecast is not None and each.state != "rising"]
     return min(known, key=_seconds_to, default=None)
 

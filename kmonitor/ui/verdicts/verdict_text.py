@@ -439,7 +439,6 @@ def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
-    """Return the evidence of a verdict, one line each."""
     lines = [slope_text(verdict), jump_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
@@ -459,7 +458,6 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 
 def verdict_log_text(verdict: Verdict) -> str:
-    """Verdict as a line of the event log."""
     name = metric_name(verdict.metric, on_host=verdict.on_host)
     return f"{name}: {verdict_headline(verdict)}"
 
@@ -589,7 +587,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
 
 
 def _counted(value: float) -> str:
-    # Of some hundred thousand blocks the last digits are to be read, of two traces tenths are.
+    # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
     return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
 
 

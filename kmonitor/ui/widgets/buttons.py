@@ -149,7 +149,7 @@ class SegmentedControl(QFrame):
         """
         super().__init__(parent)
         self.setObjectName("segments")
-        # What has too little room gives way beside it: letters would be cut off.
+        # If there is too little room, its neighbours shrink: here letters would be cut off.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._group = QButtonGroup(self)
         self._group.setExclusive(True)
@@ -189,7 +189,6 @@ class SegmentedControl(QFrame):
 
     @property
     def buttons(self) -> list[QPushButton]:
-        """All buttons, from the left."""
         return list(self._buttons.values())
 
     @Slot(QAbstractButton)

@@ -113,7 +113,7 @@ class PanelSizes(QObject):
         chosen = self._chosen[side]
         if chosen is None:
             return usual
-        # What was chosen on a larger screen leaves the charts their room on this one.
+        # A size that was chosen on a larger screen leaves room for the charts on this one.
         whole = self._window.height() if side == "below" else self._window.width()
         most = max(usual, int(whole * _MOST_PART[side]))
         return max(_LEAST_PX[side], min(chosen, most))

@@ -120,7 +120,6 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
         self._heads: list[str] = []
 
     def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Replace heads and rows."""
         if (list(heads), list(rows)) == (self._heads, self._rows):
             return
         self.beginResetModel()

@@ -140,7 +140,6 @@ class Workspace:
         return 0 if send is None else send(message)
 
     def attach_charts(self, charts: SeriesSink) -> None:
-        """Feed these charts from now on."""
         self._charts = charts
         self._show_runs()
 
@@ -153,7 +152,6 @@ class Workspace:
         return host.link if host is not None else self.link
 
     def link_of(self, run: str) -> ConnectionStatus:
-        """Return the connection to the hub of a run."""
         return self.link_at(self.run_store.at(run))
 
     def is_reached(self, run: str) -> bool:
@@ -275,7 +273,6 @@ class Workspace:
         self.changed |= {"link", "runs"}
 
     def apply_message(self, message: msgspec.Struct, at: str = HERE) -> None:
-        """Process any message from a hub."""
         host = self.hosts.get(at)
         if (at and host is None) or (host is not None and host.same_as):
             return  # removed meanwhile, or reached another way too

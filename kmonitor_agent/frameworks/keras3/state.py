@@ -186,7 +186,7 @@ def _replica_values(variable: Any) -> Iterable[Any]:
 
 
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
-    # What Keras lists comes first, in its order: checkpoints of earlier versions fit.
+    # Variables that Keras lists come first, in its order: checkpoints of earlier versions fit.
     contents = find_contents(model)
     yield "model", variables_within(model)
     yield "metrics", metric_variables(model)

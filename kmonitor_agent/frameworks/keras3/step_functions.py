@@ -35,7 +35,6 @@ def models_in(model: KerasModel) -> list[KerasModel]:
 
 
 def step_functions(model: KerasModel | None) -> Iterator[Any]:
-    """The step functions that exist."""
     for name in FUNCTIONS:
         function = instance_dict(model).get(name)
         if function is not None:

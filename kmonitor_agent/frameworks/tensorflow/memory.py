@@ -132,7 +132,7 @@ def copy_into_allocator(value: Any) -> Any:
 
 
 def _unsupported_dtype_errors() -> tuple[type[Exception], ...]:
-    # What an operation raises of a dtype that it was not made for: float8, for many.
+    # An operation raises these for a dtype that it does not support; many lack float8.
     errors = sys.modules["tensorflow"].errors
     return (errors.InvalidArgumentError, errors.NotFoundError, errors.UnimplementedError)
 

@@ -100,8 +100,9 @@ class Keras3TensorFlowReclaim:
         """Value as a read-only numpy array of the variable's own dtype."""
         target = _tensorflows(variable)
         with eager_mode():
-            # The variable itself would be copied. What is read of it is not, on a CPU, and stays
-            # as it is: TensorFlow gives a variable that is assigned meanwhile other memory.
+            # Converting the variable itself would copy it. On a CPU the tensor read from it is
+            # not copied, and does not change: TensorFlow gives a variable that is assigned
+            # meanwhile other memory.
             value = target.read_value() if _is_variable(target) else target
             return sys.modules["numpy"].asarray(value)
 

@@ -269,7 +269,7 @@ def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
         containers |= {id(each): each for each in todo}
         todo = gc.get_referents(*todo)
     for each in containers.values():
-        # What only looks like one passes on the keys of the one that it wraps.
+        # A wrapper that only looks like a dict passes on the keys of the one that it wraps.
         if issubclass(type(each), dict | set):
             yield from (key for key in each if isinstance(key, str))
 

@@ -464,7 +464,6 @@ class SizeFormulas:
 
 
 def _threads() -> int:
-    """Threads of one operation."""
     import tensorflow as tf
 
     return tf.config.threading.get_intra_op_parallelism_threads() or os.cpu_count() or 1

@@ -257,7 +257,8 @@ def _branches(graph: Any) -> Iterator[str]:
 
 
 def _has_living_variables(graph: Any) -> bool:
-    # A dead model's are gone. Of a live one that was compiled again the weights stay.
+    # The variables of a dead model are gone; a live model that was compiled again keeps its
+    # weights.
     weak = getattr(graph, VARIABLES, None) or ()
     return any(isinstance(each, weakref.ref) and each() is not None for each in weak)
 
@@ -287,7 +288,7 @@ def _variables(graph: Any) -> Iterator[int]:
     """Identities of a graph's variables; the same for all graphs that use a variable."""
     weak = getattr(graph, VARIABLES, None)
     if isinstance(weak, list) and weak:
-        # Of a variable that is gone, its weak reference is still the one that all of them have.
+        # All graphs that use a variable share one weak reference to it, also after it is gone.
         yield from map(id, weak)
         return
     for handle, _ in getattr(graph, "captures", ()):
@@ -462,7 +463,7 @@ def functions_with_many_traces(
     alive = tuple(_living_functions(suspects))
     found = [each for function in alive if (each := _read_holder(function)) is not None]
     found += _recreated_functions(alive, suspects - {each.name for each in found})
-    # What the script froze for the garbage collector is not listed: its name and count are.
+    # Holders that the script froze cannot be listed: only the name and count of their traces.
     hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
     found += [TraceHolder(name, names[name]) for name in hidden]
     return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]

@@ -426,7 +426,6 @@ def _preserve_random_numbers() -> Generator[None]:
 
 
 def v1_graph_rebuilder(model: KerasModel) -> V1GraphRebuilder:
-    """Rebuilder for models of this model's Keras."""
     return V1GraphRebuilder(keras_package(model))
 
 

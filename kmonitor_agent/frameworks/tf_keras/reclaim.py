@@ -124,7 +124,7 @@ class TfKerasReclaim:
     def inexact(self, model: KerasModel) -> str:
         """Non-empty if a train step has stateful operations, which a retrace seeds again."""
         random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
-        # What Python counts while it traces is a constant of the trace.
+        # A value that Python updates while it traces is a constant of the trace.
         optimizer = instance_dict(model).get("optimizer")
         counts = has_attribute(optimizer, "_u_product_counter")
         return "; ".join(filter(None, (random, _NADAM if counts else "")))

@@ -396,7 +396,6 @@ def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
 
 
 def is_array(value: object) -> bool:
-    """True if a value is a numpy array."""
     return is_instance(value, np.ndarray) and is_known_class(type(value))
 
 

@@ -69,7 +69,7 @@ class WallClockCheck:
         if passed_s < -_HOUR_S:
             self._newest_s = wall_s  # it was set back
             self._unsure_s = 0.0
-        # Of a machine that is on for some hours a week, steps of days follow each other.
+        # On a machine that is on for some hours a week, steps of days follow each other.
         elif passed_s > (_MONTH_S if self._unsure_s else _DAY_S):
             self._newest_s = wall_s
             self._unsure_s = _DAY_S

@@ -201,7 +201,7 @@ def _as_name(text: str) -> str:
 
 
 def _persistent_folder() -> Path:
-    # What the hub keeps should outlive a reboot, which empties the temporary folder.
+    # The hub's data should outlive a reboot, which empties the temporary folder.
     lasting = Path("/var/tmp")  # noqa: S108 - the folder made there is of mode 0700, owner checked
     is_usable = os.name == "posix" and lasting.is_dir() and os.access(lasting, os.W_OK | os.X_OK)
     return lasting if is_usable and not is_on_network_file_system(lasting) else _temporary_folder()

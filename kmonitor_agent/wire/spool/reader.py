@@ -99,7 +99,6 @@ class SpoolReader:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.folder.name
 
     def read(self, limit: int = 1024) -> SpoolChunk:
@@ -177,7 +176,7 @@ class SpoolReader:
         for record, end in zip(segment.records, segment.ends, strict=True):
             if record.seq > self.seq:
                 yield SpooledEvent(record.seq, record.body, segment.facts)
-            # Who took no more read on from behind the record before.
+            # A caller that stops at this record resumes behind the previous one.
             position.offset = begin + end
             position.seq = record.seq
         position.offset = begin + segment.good_bytes

@@ -132,7 +132,7 @@ class TeamDatabase(Database):
 
     @override
     def sweep(self) -> bool:
-        # Which runs were deleted is not known as long as a commit is in doubt.
+        # As long as a commit is in doubt, the deleted runs are not known.
         return not self._is_in_doubt and super().sweep()
 
     @override

@@ -141,7 +141,6 @@ class AlertsDialog(QDialog):
         self.show_outcome("", is_bad=False)
 
     def show_outcome(self, text: str, *, is_bad: bool) -> None:
-        """Show the result of a test."""
         self._is_trouble = is_bad and bool(text)
         self._why.setText(text)
         set_tone(self._why, "crit" if is_bad else "")

@@ -78,7 +78,6 @@ class ArrangementController(QObject):
             self._window.charts.scroll_to(key)
 
     def reset(self) -> None:
-        """Return to the default four charts."""
         self.arrangement.reset()
         self._show_change()
 

@@ -55,7 +55,6 @@ class RecordsController(QObject):
             window.charts_shortcut(name).activated.connect(slot)
 
     def refresh(self) -> None:
-        """Show the records of the selected run."""
         workspace = self._workspace
         records = self._window.records
         run = workspace.run_store.current()

@@ -55,7 +55,6 @@ class RunHistoryModel(QAbstractTableModel):
         self._row_by_run = {row.run: at for at, row in enumerate(self._rows)}
 
     def rows(self) -> Sequence[HistoryRow]:
-        """Rows from top to bottom."""
         return self._rows
 
     def row_at(self, index: Index) -> HistoryRow | None:
@@ -93,7 +92,6 @@ class RunHistoryModel(QAbstractTableModel):
         return _cell_data(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
     def _remove(self, gone: Sequence[int]) -> None:
-        """Remove the rows at these indices."""
         stretches = _stretches(gone)
         if len(stretches) > _MANY_STRETCHES:
             left = set(gone)

@@ -56,13 +56,11 @@ class HostMenus(QObject):
 
     @Slot(str)
     def retry(self, address: str) -> None:
-        """Try to connect to a host at once."""
         if self._hosts is not None:
             self._hosts.retry(address)
 
     @Slot()
     def open_dialog(self) -> None:
-        """Open the dialog that connects to a host."""
         if self._dialog is None:
             self._dialog = ConnectDialog(self._window)
             self._dialog.host_entered.connect(self._on_dialog_host_entered)

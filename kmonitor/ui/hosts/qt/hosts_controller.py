@@ -104,7 +104,6 @@ class HostsController(QObject):
         return self._follow(host)
 
     def retry(self, address: str) -> None:
-        """Try to connect to a host at once."""
         bridge = self.local_bridge if address == HERE else self._bridges.get(address)
         if bridge is not None:
             bridge.retry_now()

@@ -111,7 +111,6 @@ class HubBridge(QObject):
 
     @Slot()
     def retry_now(self) -> None:
-        """Retry without waiting for the next attempt."""
         self._follower.retry_now()
 
     def _emit_woken(self) -> None:

@@ -56,12 +56,10 @@ class MemoryMapController(QObject):
 
     @property
     def is_open(self) -> bool:
-        """True while the page is shown."""
         return not self.panel.isHidden()
 
     @Slot()
     def open(self) -> None:
-        """Show the selected run's map."""
         self._leave_file()
         self._show_page()
 

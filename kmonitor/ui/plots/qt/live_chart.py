@@ -78,7 +78,6 @@ class LiveChart(QWidget):
         self.setMinimumSize(110, 100)
 
     def set_theme(self, colours: ChartColours) -> None:
-        """Set the colours and repaint."""
         self._colours = colours
         self._refresh()
 

@@ -117,7 +117,6 @@ class RunTreePanel(QFrame):
         self._empty.setVisible(not hosts)
 
     def show_history_title(self, title: str) -> None:
-        """Set the text of the history button."""
         self._history.setText(title)
         self._history.setAccessibleName(title)
 

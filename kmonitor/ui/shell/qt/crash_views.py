@@ -161,7 +161,6 @@ class CrashReportWindow(QDialog):
             button.setToolTip(tip)
 
     def show_outcome(self, text: str) -> None:
-        """Show the result of an action."""
         self._outcome.setText(text)
 
     def _build(self) -> None:

@@ -54,7 +54,6 @@ class FolderOpener(QObject):
 
     @Slot(str)
     def open_if_runs(self, folder: str) -> None:
-        """Open a window for a folder if it has runs."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._thread = threading.Thread(
@@ -159,7 +158,6 @@ class DemoLauncher(QObject):
         self.changed.emit()
 
     def mark_running(self) -> None:
-        """Record that the demo's run has appeared."""
         if self._timer.isActive():
             self._timer.stop()
             self.changed.emit()

@@ -130,7 +130,6 @@ class WindowController(QObject):
         self._tick.start()
 
     def stop(self) -> None:
-        """Stop refreshing."""
         self._frames.stop()
         self._tick.stop()
 
@@ -162,7 +161,6 @@ class WindowController(QObject):
         )
 
     def refresh(self) -> None:
-        """Update every panel."""
         self._workspace.changed.clear()
         self._refresh_panels()
         if self._charts_controller is not None:

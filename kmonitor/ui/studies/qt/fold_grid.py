@@ -67,7 +67,6 @@ class FoldGrid(QWidget):
         self.update()
 
     def box(self, at: int) -> QRectF:
-        """Return the rectangle of a cell."""
         per_line, width, height = self._grid(self.width())
         line, column = divmod(at, per_line)
         return QRectF(1 + column * (width + _GAP_PX), 1 + line * (height + _GAP_PX), width, height)

@@ -30,7 +30,6 @@ class Theme(QObject):
 
     @property
     def palette(self) -> Palette:
-        """The palette in force."""
         return self._palette
 
     @Slot(object)
