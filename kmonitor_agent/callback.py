@@ -130,7 +130,8 @@ class MonitorCallback(_Base):
     An instance is also an instance of Keras' `Callback`: of `keras` if that is imported or
     installed, else of `tf_keras`. Use one instance in as many fits as you like, also nested ones
     and in threads; it holds no model. The constructor raises on invalid arguments. After that,
-    nothing in it raises into `fit`, blocks it, or changes its result.
+    nothing in it raises into `fit`, blocks it, or changes its result. Under `kmonitor run` there
+    are two exceptions: `CannotResume`, and `SystemExit` for a restart.
 
     All callbacks with the same run name in a process belong to one run. The first one sets hub,
     sampling interval, privacy and `commands`; limits and checkpoint folder are those of the

@@ -127,9 +127,11 @@ def _train(reader: Reader, **environ: str) -> None:
 @pytest.mark.prometheus_client
 @pytest.mark.opentelemetry
 def test_each_line_of_the_guide_works_at_home(reader: Reader) -> None:
-    for line in _lines("home"):
+    lines = _lines("home")
+    for line in lines:
         _type(reader, line)
 
+    assert len(lines) > 50
     assert not reader.failures, "\n".join(reader.failures)
 
 
@@ -161,9 +163,11 @@ def test_each_line_of_the_guide_works_with_another_host(
 ) -> None:
     there = live_ssh_host.folder / "bin" / "kmonitor"
     reader.stands_for["/opt/venv/bin/kmonitor"] = str(there)
-    for line in _lines("far"):
+    lines = _lines("far")
+    for line in lines:
         _type(reader, line)
 
+    assert len(lines) > 5
     assert not reader.failures, "\n".join(reader.failures)
 
 
@@ -192,9 +196,11 @@ def test_each_line_of_the_guide_works_with_a_key(reader: Reader, folders: Folder
 def test_each_line_of_the_guide_works_with_a_teams_database(reader: Reader, team_url: str) -> None:
     for name in ("postgresql://...", "postgresql://kmonitor@db.example/team"):
         reader.stands_for[name] = team_url
-    for line in _lines("team"):
+    lines = _lines("team")
+    for line in lines:
         _type(reader, line)
 
+    assert len(lines) > 2
     assert not reader.failures, "\n".join(reader.failures)
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,13 @@ NOT_RUN: dict[str, str] = {
     ),
 }
 """Shell lines in blocks that no test runs as they are, and why."""
+
+OPTIONS_NAMED: dict[tuple[str, ...], str] = {
+    ("runs", "--folder"): "the sentence is about any folder",
+    ("export", "--output"): "the sentence lists commands that write files",
+    ("hub", "keep", "--keep-size"): "the sentence names the setting, not its size",
+}
+"""Lines in sentences that name an option without all required arguments, and why."""
 
 NO_CODE: dict[str, str] = {
     "json": "the body of an alert, which a test parses",
@@ -116,6 +124,14 @@ def command_lines() -> list[tuple[str, list[str]]]:
         name = f"{' '.join(page.path)} --help"
         found += [(name, shown) for shown in _COMMAND.findall(page.text)]
     return [(name, shlex.split(line, comments=True)[1:]) for name, line in found]
+
+
+def names_only(words: Sequence[str]) -> bool:
+    """True if an incomplete line only names a command, such as `kmonitor restore` in a sentence.
+
+    A line with options is there to be typed, so it must be complete.
+    """
+    return not any(word.startswith("-") for word in words) or tuple(words) in OPTIONS_NAMED
 
 
 def install_lines() -> list[str]:

@@ -10,7 +10,7 @@ from cyclopts.exceptions import MissingArgumentError
 
 from kmonitor.cli.main import build_app
 from tests.support.command_line import Ran, kmonitor
-from tests.support.guide_code import command_lines
+from tests.support.guide_code import command_lines, names_only
 from tests.support.waiting import DEADLINE_S
 
 _ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def _is_whole(words: list[str]) -> bool:
     try:
         build_app(called).parse_args(words, print_error=False, exit_on_error=False)
     except MissingArgumentError:
-        return False
+        return not names_only(words)
     except Exception:  # noqa: BLE001 - placeholders such as ROLE, which `test_guide_commands` knows
         return True
     return True

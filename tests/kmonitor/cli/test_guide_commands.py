@@ -11,10 +11,12 @@ from kmonitor.cli.main import build_app
 from tests.support.guide_code import (
     NO_CODE,
     NOT_RUN,
+    OPTIONS_NAMED,
     blocks,
     command_lines,
     indented_lines,
     languages,
+    names_only,
     pages,
     shell_lines,
 )
@@ -31,8 +33,9 @@ def test_a_command_line_of_the_guide_is_taken(page: str, words: list[str]):
     called = given[0] if given and not given[0].startswith("-") else ""
     try:
         build_app(called).parse_args(given, print_error=False, exit_on_error=False)
-    except MissingArgumentError:
-        pass  # A sentence names the command, and leaves the rest to the reader.
+    except MissingArgumentError as exc:
+        if not names_only(words):
+            pytest.fail(f"{page}: kmonitor {' '.join(words)}: {exc}")
     except CycloptsError as exc:
         pytest.fail(f"{page}: kmonitor {' '.join(words)}: {exc}")
 
@@ -50,6 +53,15 @@ def test_a_shell_line_is_run_or_says_why_not(page: str, line: str):
 
 def test_lines_that_are_not_run_are_in_the_guide():
     assert set(NOT_RUN) <= {line for _, line in shell_lines()}
+
+
+def test_incomplete_lines_with_options_are_in_the_guide():
+    assert set(OPTIONS_NAMED) <= {tuple(words) for _, words in command_lines()}
+
+
+def test_a_line_with_an_option_must_be_complete():
+    assert names_only(["checkpoints"])
+    assert not names_only(["checkpoints", "--verify"])
 
 
 def test_blocks_are_python_shell_or_say_why_nothing_runs_them():

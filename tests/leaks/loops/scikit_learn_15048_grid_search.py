@@ -21,7 +21,7 @@ LEAK = Report(
     expected="leak",
     named=("retained_traces", "rebuilt"),
     cause="the traces of each candidate's model stay",
-    remedy="purge the entries of dead models from the gradient registry",
+    remedy="drop the entries of dead models from the gradient registry, as collect() does",
     units=24,
     needs=("sklearn",),
 )

@@ -25,7 +25,7 @@ LEAK = Report(
     expected="leak",
     named=("retained_traces", "rebuilt"),
     cause="each traced step registers custom gradients whose closures hold its graph for ever",
-    remedy="purge the entries of dead models from the gradient registry",
+    remedy="drop the entries of dead models from the gradient registry, as collect() does",
     units=15,
 )
 

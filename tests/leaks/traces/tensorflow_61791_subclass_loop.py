@@ -22,7 +22,7 @@ LEAK = Report(
     expected="leak",
     named=("retained_traces", "rebuilt"),
     cause="traces of dead models stay in the gradient registry, and hold weights and slots",
-    remedy="purge the entries of dead models from the gradient registry",
+    remedy="drop the entries of dead models from the gradient registry, as collect() does",
     units=20,
 )
 

@@ -16,7 +16,7 @@ LEAK = Report(
     expected="leak",
     named=("retained_traces", "rebuilt"),
     cause="traces of dead models stay in the gradient registry",
-    remedy="purge the entries of dead models from the gradient registry",
+    remedy="drop the entries of dead models from the gradient registry, as collect() does",
     needs=("tf_keras",),
 )
 
