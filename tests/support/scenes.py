@@ -119,7 +119,11 @@ def finished(stage: Stage) -> QWidget:
 
 
 def out_of_memory(stage: Stage) -> QWidget:
-    return stage.live(state="lost", actions=[], cause="out of memory")
+    stage.live(state="lost", actions=[], cause="out of memory")
+    died = events.SessionDied(t_s=3719.0, session="0" * 32, how="memory", signal="SIGKILL")
+    stage.tell(reload_record(), died)
+    stage.desk.settle()
+    return stage.window
 
 
 def failed(stage: Stage) -> QWidget:

@@ -33,6 +33,7 @@ from kmonitor.demo.reports import FoldDone
 from kmonitor.demo.training import MODELS_BEFORE_LIMIT
 from kmonitor.ui.events.action_records import record_summary
 from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
+from kmonitor.ui.verdicts.verdict_text import verdict_headline
 from kmonitor_agent.wire.local.folders import find_folders
 
 SCREENSHOT = Path("kmonitor-demo.png")
@@ -268,6 +269,9 @@ def _comparison_sentences(
             f"With it the graph peaked at {count_text(evidence.peak_operations)} operations and "
             f"ended at {count_text(monitored[-1].operations)}."
         )
+    if evidence.graph_verdict is not None:
+        headline = verdict_headline(evidence.graph_verdict, is_final=True)
+        sentences.append(f"The verdict on the graph size: {headline}.")
     sentences += [record_summary(record) for record in evidence.reloads]
     if evidence.reloads:
         n = evidence.epochs_after

@@ -10,6 +10,7 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     GraphSize,
     LimitCrossed,
+    Verdict,
 )
 
 LEAST_GROWTH_PART = 0.5
@@ -26,6 +27,7 @@ class DemoEvidence:
         failed: All other reloads.
         peak_operations: Largest counted graph size; 0 if none was counted.
         epochs_after: Number of epochs that ended after the first reload.
+        graph_verdict: The newest verdict on the graph size; None without one.
     """
 
     crossings: tuple[LimitCrossed, ...]
@@ -33,10 +35,17 @@ class DemoEvidence:
     failed: tuple[ActionRecord, ...]
     peak_operations: int
     epochs_after: int
+    graph_verdict: Verdict | None = None
 
 
-def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
-    """Collect the evidence from a run's events, given in order."""
+def evidence_in_events(
+    events: Sequence[AnyEvent], verdicts: Sequence[Verdict] = ()
+) -> DemoEvidence:
+    """Collect the evidence from a run's events, given in order.
+
+    Args:
+        verdicts: The newest verdict on each metric.
+    """
     records = [e for e in events if isinstance(e, ActionRecord) and e.action == "reload"]
     good = tuple(record for record in records if _released_memory(record))
     sizes = [e.operations for e in events if isinstance(e, GraphSize)]
@@ -49,6 +58,7 @@ def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
         failed=tuple(record for record in records if record not in good),
         peak_operations=max(sizes, default=0),
         epochs_after=sum(isinstance(e, EpochEnded) and e.t_s > first_s for e in events),
+        graph_verdict=next((each for each in verdicts if each.metric == "graph"), None),
     )
 
 

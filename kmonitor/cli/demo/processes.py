@@ -111,7 +111,8 @@ class DemoScene:
             # Events arrive in order: a hub that knows the end has stored all before it.
             self._wait_for(client, ENDED_STATES, "end")
             events = [decode_row(row) for row in client.all_rows(self.run)]
-        return evidence_in_events([event for event in events if event is not None])
+            verdicts = client.verdicts(self.run)
+        return evidence_in_events([event for event in events if event is not None], verdicts)
 
     def draw_window(self, screenshot: Path) -> None:
         """Draw the real window into a file, without a screen.

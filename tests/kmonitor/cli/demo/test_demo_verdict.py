@@ -1,3 +1,7 @@
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.cli.demo.command import print_comparison
 from kmonitor.cli.demo.evidence import evidence_in_events, growth_per_model, missing
 from kmonitor.demo.reports import FoldDone, as_line, from_line
 from kmonitor_agent.wire.messages.events import (
@@ -7,6 +11,7 @@ from kmonitor_agent.wire.messages.events import (
     Footprint,
     GraphSize,
     LimitCrossed,
+    Verdict,
 )
 
 
@@ -91,6 +96,16 @@ def test_the_peak_is_the_largest_count():
     ]
 
     assert evidence_in_events([*sizes]).peak_operations == 9
+
+
+def test_the_demo_ends_with_the_verdict_on_the_graph_size(capsys: pytest.CaptureFixture[str]):
+    verdict = Verdict(t_s=9.0, metric="graph", state="rising", per="fit", cause="rebuilt")
+
+    shown = evidence_in_events(GOOD, [replace(verdict, metric="ram", cause=""), verdict])
+    print_comparison(shown, OURS, PLAIN, run="a" * 32)
+
+    said = "The verdict on the graph size: rising, not judged: models or optimizers are built"
+    assert said in capsys.readouterr().out
 
 
 def test_a_report_survives_the_pipe_and_other_output_is_no_report():
