@@ -6739,6 +6739,11 @@
         <translation>诊断</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
+        <source>diagnose the next run while it trains: kmonitor command last diagnose</source>
+        <translation>在下一次运行训练时诊断：kmonitor command last diagnose</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>disk full ({amount})</source>
         <translation>磁盘写满 ({amount})</translation>
@@ -7451,8 +7456,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory allocated with malloc, by arrays or native code; nothing found in the script retains it</source>
-        <translation>由数组或原生代码用 malloc 分配的内存；没有找到脚本中保留它的地方</translation>
+        <source>memory allocated with malloc, by arrays or native code; kmonitor has not found what retains it</source>
+        <translation>由数组或原生代码用 malloc 分配的内存；kmonitor 没有找到保留它的地方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>

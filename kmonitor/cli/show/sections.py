@@ -38,6 +38,7 @@ from kmonitor.ui.text.formats import (
     seconds_text,
     with_plain_spaces,
 )
+from kmonitor.ui.verdicts.evidence import advice_on_next_run
 from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
@@ -86,6 +87,7 @@ def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
         for each in advice_of(verdict)
         if each.command is None or each.command in run.actions
     ]
+    advice += advice_on_next_run(run, verdict)
     if advice:
         lines.append(f"What may help: {'; '.join(advice)}")
     return [line for line in lines if line]

@@ -30,7 +30,7 @@ class Cause(StrEnum):
     TENSORS = "framework tensors are kept alive"
     WORKERS = "worker processes of the data pipeline"
     MALLOC = (
-        "arrays or native code: memory allocated with malloc; nothing found in the script retains"
+        "arrays or native code: memory allocated with malloc; kmonitor has not found what retains"
         " it"
     )
     NATIVE = "native code: memory allocated with malloc, but not from Python"

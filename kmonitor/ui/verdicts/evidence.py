@@ -98,7 +98,10 @@ def evidence_state(
             cause_text(verdict) or verdict_headline(verdict, is_final=is_final), verdict.name
         ),
         lines=tuple(_capitalized(line, "") for line in lines if line),
-        advice=tuple(each.text for each in advice if each.command is None),
+        advice=(
+            *(each.text for each in advice if each.command is None),
+            *(advice_on_next_run(run, verdict) if is_alarm else ()),
+        ),
         actions=tuple(
             (each.command, each.text)
             for each in advice
@@ -107,6 +110,14 @@ def evidence_state(
         tone=verdict_tone(verdict),
         guide=loop_guide_slug() if is_alarm and verdict.per == "fit" else "",
     )
+
+
+def advice_on_next_run(run: RunSummary, verdict: Verdict) -> tuple[str, ...]:
+    """Advice that a run which has ended can no longer follow."""
+    is_open = any(each.command == "diagnose" for each in advice_of(verdict))
+    if not has_ended(run) or not is_open:
+        return ()
+    return (tr("diagnose the next run while it trains: kmonitor command last diagnose"),)
 
 
 def loop_guide_slug() -> str:

@@ -59,7 +59,7 @@ def time_cause_text(verdict: Verdict) -> str:
 
 
 def _open_text(verdict: Verdict) -> str:
-    """For example "cause unknown; ruled out: callbacks, traces: compute takes longer"."""
+    """For example "compute takes longer; cause unknown; ruled out: callbacks, traces"."""
     others = {
         "traces": tr("traces"),
         "pressure": tr("memory pressure"),
@@ -76,7 +76,7 @@ def _open_text(verdict: Verdict) -> str:
         text = tr("cause unknown; ruled out: {what}").format(what=", ".join(names))
     if not verdict.where:
         return text
-    return f"{text}: {tr('{part} takes longer').format(part=part_name(verdict.where))}"
+    return f"{tr('{part} takes longer').format(part=part_name(verdict.where))}; {text}"
 
 
 def _part_text(verdict: Verdict) -> str:

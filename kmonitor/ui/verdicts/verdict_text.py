@@ -226,8 +226,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "memory allocated with malloc, by arrays or native code; nothing found in the"
-            " script retains it"
+            "memory allocated with malloc, by arrays or native code; kmonitor has not found what"
+            " retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),

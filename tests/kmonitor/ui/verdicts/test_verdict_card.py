@@ -139,6 +139,16 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
     assert (shown.actions, shown.advice) == ((), ())
 
 
+def test_a_run_that_has_ended_can_be_diagnosed_next_time():
+    verdict = replace(LEAK, cause="malloc", advice=["diagnose", "restart"])
+    later = "diagnose the next run while it trains: kmonitor command last diagnose"
+
+    for state, advice in (("finished", (later,)), ("training", ())):
+        run = made_up_run("a", state=state, actions=["diagnose"])
+        shown = evidence_state(run, verdict, now_wall_s=NOW_WALL_S, can_request=True)
+        assert shown.advice == advice
+
+
 def test_the_run_tree_marks_suspicions_only():
     of_all = {"ram": "suspected", "graph": "suspected", "step_time": "growing"}
     assert suspicion_text(made_up_run("c", verdicts=of_all)) == (

@@ -154,8 +154,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "malloc",
             "",
             (
-                "memory allocated with malloc, by arrays or native code; nothing found in the"
-                " script retains it"
+                "memory allocated with malloc, by arrays or native code; kmonitor has not"
+                " found what retains it"
             ),
         ),
         ("native", "", "native code retains memory allocated with malloc; Python code does not"),
