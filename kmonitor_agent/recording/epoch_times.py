@@ -100,6 +100,7 @@ class EpochTimer:
         privacy: Privacy,
         fault: Callable[[Exception], None],
         since_s: float | None = None,
+        collected_s: float = 0.0,
     ) -> None:
         """Prepare for a fit that begins.
 
@@ -109,6 +110,8 @@ class EpochTimer:
             privacy: Hides private names.
             fault: Called with an exception that a mark of ours raised.
             since_s: Time at which the last epoch of the previous fit ended; None without one.
+            collected_s: Time since then in calls of `collect()`, seconds; it is ours, not the
+                script's.
         """
         self._clock = clock
         self._count_functions = count_functions
@@ -136,7 +139,8 @@ class EpochTimer:
         self._begin_steps()
         self._counts: dict[str, float] = {}
         self._counts = self._read_counts(with_code=True)
-        self._take(perf_counter())
+        self._take(perf_counter() - collected_s)
+        self._take(perf_counter(), "ours")
         self._kind = "rest"
 
     def _begin_steps(self) -> None:

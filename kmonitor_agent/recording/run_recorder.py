@@ -75,6 +75,7 @@ class RunRecorder:
     """
 
     _ended_s: float | None = None
+    _collected_s = 0.0
     _left_by: BaseException | None = None
     _stopped_by_us = False
 
@@ -164,6 +165,7 @@ class RunRecorder:
             epoch = self._last_epoch if newest is None else newest.epoch
             self._action_executor.report_collected(outcome, fit=self._fit_count, epoch=epoch)
             self._sampler.calls += not self._fits
+            self._collected_s += outcome.seconds if newest is None else 0.0
             self._fit_reporter.kept_objects.unit_ended("collect", newest)
 
     def call_ended(self, model: KerasModel, settings: Settings) -> bool:
@@ -237,7 +239,11 @@ class RunRecorder:
         )
         fault = partial(self.faults.record, "run.step_mark")
         since_s = None if self._fits else self._ended_s
-        timer = EpochTimer(clock, framework.function_count, self.privacy, fault, since_s)
+        collected_s = 0.0 if since_s is None else self._collected_s
+        timer = EpochTimer(
+            clock, framework.function_count, self.privacy, fault, since_s, collected_s
+        )
+        self._collected_s = 0.0
         fit = Fit(
             ordinal=ordinal,
             framework=framework,
