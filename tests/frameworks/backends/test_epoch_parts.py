@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent import MonitorCallback, collect
+from kmonitor_agent import MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
@@ -121,22 +121,6 @@ def test_steps_that_are_handed_over_ahead_of_the_device_have_a_mean_only(folders
 
 def added_up(parts: EpochParts) -> float:
     return sum(getattr(parts, f"{name}_s") or 0.0 for name in EPOCH_PARTS)
-
-
-def test_time_of_a_collect_between_fits_is_kmonitors(folders: Folders, tmp_path: Any):
-    model, given = TRAININGS["validation"](tmp_path)
-    monitor = MonitorCallback(hub="off")
-
-    model.fit(**given, callbacks=[monitor], verbose=0)
-    took = collect()
-    model.fit(**given, callbacks=[monitor], verbose=0)
-    RUNS.close()
-
-    events = spooled_events(folders, monitor.run_id)
-    ended = [event for event in events if isinstance(event, EpochEnded)]
-    parts = [event.parts for event in ended if event.parts is not None]
-    assert parts[1].ours_s >= took.seconds > 0.0
-    assert added_up(parts[1]) == pytest.approx(parts[1].wall_s, rel=0.02)
 
 
 @pytest.mark.parametrize("training", TRAININGS)

@@ -85,7 +85,13 @@ class Hooks(keras.callbacks.Callback):
 class Fit:
     """Keras' list, driven as `fit` drives it."""
 
-    def __init__(self, hand: Hand, *others: keras.callbacks.Callback, steps: int = 10) -> None:
+    def __init__(
+        self,
+        hand: Hand,
+        *others: keras.callbacks.Callback,
+        steps: int = 10,
+        since: tuple[float | None, float] = (None, 0.0),
+    ) -> None:
         self.hand = hand
         self.steps = steps
         self.functions = 1.0
@@ -96,6 +102,7 @@ class Fit:
             lambda: Reading(self.functions, "functions", "test"),
             Privacy(private=False),
             self.faults.append,
+            *since,
         )
         self.hooks = Hooks(self.timer, self.clock)
         self.listed: Any = keras.callbacks.CallbackList([others[0], self.hooks, *others[1:]])
@@ -275,6 +282,16 @@ def test_what_a_device_computes_of_steps_during_validation_is_compute(
     assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(0.3)
     assert parts.validation_s == pytest.approx(0.2 - of_steps_s)
     assert parts.compute_s == pytest.approx(0.1 + of_steps_s)
+
+
+def test_collect_between_fits_is_kmonitors_time(hand: Hand):
+    ended_s = hand.now_s
+    hand.now_s += 5.0
+
+    parts = Fit(hand, Taking(hand), since=(ended_s, 2.0)).epoch(0.01)
+
+    assert parts.between_fits_s == pytest.approx(3.0)
+    assert parts.ours_s == pytest.approx(2.0)
 
 
 def test_step_that_was_traced_has_what_it_took_more(hand: Hand):
