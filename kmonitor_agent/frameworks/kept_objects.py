@@ -3,12 +3,13 @@
 
 It begins where a script keeps things (variables of its modules and functions, its callbacks and
 models, what the model that is fitted is made of and compiled with, the data of the fit) and where
-libraries keep them for it (pyplot's figures, a notebook's `Out`, the last traceback, TensorFlow's
-root graph), and follows attributes and containers from there. Objects of Keras itself only lead to
-those of the script, and objects of Python's library are containers or nothing. That takes
-1 to 15 ms, where a walk over all objects of the garbage collector takes 60 to 100 ms in a process
-with TensorFlow, and finds arrays too, which the collector does not track. Objects kept elsewhere,
-in a cache of another library or by native code, are not found.
+libraries keep them for it (pyplot's figures, a notebook's `Out`, the last traceback, finalizers,
+handlers of `logging`, TensorFlow's root graph), and follows attributes and containers from there.
+Objects of Keras itself only lead to those of the script, and objects of Python's library are
+containers or nothing. That takes 1 to 15 ms, where a walk over all objects of the garbage
+collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which the
+collector does not track. Objects kept elsewhere, in a cache of another library or by native code,
+are not found.
 
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
@@ -18,6 +19,7 @@ import os
 import re
 import sys
 import sysconfig
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -35,6 +37,7 @@ from kmonitor_agent.call_stacks import (
 )
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.object_sizes import (
+    FINALIZER,
     KERAS_MODEL,
     NUMBER_BYTES,
     ObjectSize,
@@ -72,10 +75,11 @@ LEAST_BYTES: Final = 2**20
 
 OUT: Final = "Out"
 LAST_TRACEBACK: Final = "sys.last_traceback"
+FINALIZERS: Final = "weakref.finalize"
 PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
-PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, PYPLOT, ROOT_GRAPH})
+PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH})
 """Places of libraries, whose names are not private."""
 
 _MOST_OBJECTS: Final = 4000
@@ -282,7 +286,7 @@ class KeptObjectWalk:
     def _measure(self, value: Any, length: int, place: Place) -> None:
         items = newest_items(value, _ALL_MEASURED)
         sizes = [size for size in map(size_of, items) if size is not None]
-        if len(sizes) * 2 >= len(items):
+        if len(sizes) * 2 >= len(items) and not any(size.has_objects for size in sizes):
             new = [size for size in sizes if self._reader.is_new(size)]
             if not new:
                 return
@@ -306,7 +310,7 @@ class KeptObjectWalk:
         while n < len(measured) and self._reader.n_visited - n_before < _MOST_IN_TREES:
             total.join(self._reader.tree(measured[n]))
             n += 1
-        like = _like(measured[0])
+        like = size_of(measured[0]) or _like(measured[0])
         if total.native is not None:
             has_name = total.native.kind == KERAS_MODEL and like is not None
             self._report(like if like and has_name else total.native, length, None, place)
@@ -345,7 +349,7 @@ _PLAIN: Final = (list, tuple, dict, set, deque)
 def _like(item: Any) -> ObjectSize | None:
     """Kind of an item, by its class; None for a container, since its contents say more."""
     kind: Any = type(item)
-    if is_subclass(kind, _PLAIN):
+    if is_subclass(kind, (*_PLAIN, FINALIZER)):
         return None
     if is_keras_model(kind):
         return _named(KERAS_MODEL)
@@ -456,6 +460,15 @@ def _library_places() -> Iterator[tuple[Any, str]]:
         yield names.get("_oh"), OUT
     for name in ("last_exc", "last_value", "last_traceback"):
         yield instance_dict(sys).get(name), LAST_TRACEBACK
+    yield own_attributes(weakref.finalize).get("_registry"), FINALIZERS
+    for handler in _log_handlers():
+        kind: Any = type(handler)
+        if not is_known_class(kind):
+            yield handler, class_name(kind)
+            continue
+        for name, value in list(instance_dict(handler).items()):
+            if length_of(value) is not None:  # records that wait, as those of a MemoryHandler
+                yield value, f"{class_name(kind)}.{name}"
     helpers = instance_dict(sys.modules.get("matplotlib._pylab_helpers"))
     manager: Any = helpers.get("Gcf")
     if is_subclass(type(manager), (type,)):
@@ -464,6 +477,13 @@ def _library_places() -> Iterator[tuple[Any, str]]:
     # Each thread has a stack of graphs, whose attributes are found by asking for them only.
     graph = safe_getattr(ops.get("_default_graph_stack"), "_global_default_graph")
     yield safe_getattr(graph, "_py_funcs_used_in_graph"), ROOT_GRAPH
+
+
+def _log_handlers() -> list[Any]:
+    """Handlers of `logging`, which refers to them weakly."""
+    known = instance_dict(sys.modules.get("logging")).get("_handlerList")
+    refs = list.copy(known) if type(known) is list else []
+    return [each for ref in refs if type(ref) is weakref.ref and (each := ref()) is not None]
 
 
 _INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")

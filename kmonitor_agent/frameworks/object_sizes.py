@@ -9,6 +9,7 @@ import functools
 import gc
 import math
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ KERAS_MODEL: Final = "keras.Model"
 """Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
 steps."""
 
+FINALIZER: Final[type] = weakref.finalize._Info  # noqa: SLF001
+"""Class of what `weakref.finalize` keeps of a call: function and arguments."""
+
 _NODE_BYTES: Final = 100
 """Approximate size of an object without its contents, bytes."""
 
@@ -60,6 +64,8 @@ class ObjectSize:
         shape: Shape as text; empty if there is none.
         dtype: Name of its element type; empty if there is none.
         is_on_device: True if the memory is on a GPU.
+        has_objects: True if it refers to objects of Python, such as texts, that `n_bytes` does
+            not contain.
     """
 
     kind: str
@@ -68,6 +74,7 @@ class ObjectSize:
     shape: str = ""
     dtype: str = ""
     is_on_device: bool = False
+    has_objects: bool = False
 
 
 def size_of(value: Any) -> ObjectSize | None:
@@ -100,8 +107,9 @@ def _array(value: Any) -> ObjectSize | None:
     shape = str(tuple(fields["shape"].__get__(value)))
     # The owner of the memory distinguishes two arrays that were made of it.
     lender = owner if base is None else base
+    dtype = fields["dtype"].__get__(value)
     return ObjectSize(
-        "numpy.ndarray", n_bytes, id(lender), shape, fields["dtype"].__get__(value).name
+        "numpy.ndarray", n_bytes, id(lender), shape, dtype.name, has_objects=dtype.hasobject
     )
 
 
@@ -162,10 +170,51 @@ def _table(value: Any) -> ObjectSize | None:
     if not is_known_class(type(value)):
         return None
     manager = safe_getattr(value, "_mgr")
-    sizes = [size_of(block.values) for block in manager.blocks]
-    n_bytes = sum(size.n_bytes or 0 for size in sizes if size is not None)
+    arrays = [each for block in manager.blocks for each in _column_arrays(block.values)]
+    sizes = [size for size in map(_array, arrays) if size is not None]
+    n_bytes = sum(size.n_bytes or 0 for size in sizes)
+    n_bytes += sum(each.nbytes for each in arrays if class_package(type(each)) == "pyarrow")
+    has_objects = any(size.has_objects for size in sizes)
     shape = str(tuple(reversed(manager.shape)))
-    return ObjectSize(f"pandas.{class_name(type(value))}", n_bytes, id(manager), shape)
+    kind = f"pandas.{class_name(type(value))}"
+    return ObjectSize(kind, n_bytes, id(manager), shape, has_objects=has_objects)
+
+
+def _column_arrays(values: Any) -> list[Any]:
+    """Arrays that hold columns of one element type; those of other libraries have their bytes."""
+    numpy: Any = sys.modules.get("numpy")
+    if is_instance(values, numpy.ndarray):
+        return [values]
+    if not is_known_class(type(values)):
+        return []
+    arrow = safe_getattr(values, "_pa_array")
+    if class_package(type(arrow)) == "pyarrow":
+        return [arrow]
+    # Dates, categories and texts are in one array, numbers that may be missing in two.
+    arrays = [safe_getattr(values, name) for name in ("_ndarray", "_data", "_mask")]
+    return [each for each in arrays if is_instance(each, numpy.ndarray)]
+
+
+def _referred_objects(value: Any) -> list[tuple[Any, float]]:
+    """Objects that an array or a table refers to, a sample with the factor to all of them.
+
+    If at most half of a sample are different objects, the others are taken to be those too.
+    """
+    numpy: Any = sys.modules.get("numpy")
+    if not is_instance(value, numpy.ndarray):
+        blocks = safe_getattr(value, "_mgr").blocks
+        arrays = [each for block in blocks for each in _column_arrays(block.values)]
+        arrays = [each for each in arrays if is_instance(each, numpy.ndarray)]
+        return [one for each in arrays for one in _referred_objects(each)]
+    fields = own_attributes(numpy.ndarray)
+    n = fields["size"].__get__(value)
+    if not n or not fields["dtype"].__get__(value).hasobject:
+        return []
+    places = range(0, n, -(-n // _SAMPLE))
+    flat = fields["flat"].__get__(value)
+    different = {id(each): each for each in (flat[place] for place in places)}
+    factor = n / len(places) if 2 * len(different) > len(places) else 1.0
+    return [(each, factor) for each in different.values()]
 
 
 def _native(kind: str) -> Callable[[Any], ObjectSize]:
@@ -331,6 +380,9 @@ class SizeReader:
             if size is not None:
                 if self.is_new(size):
                     total.add(size, scale)
+                    if size.has_objects:
+                        items = _referred_objects(each)
+                        waiting.extend((item, scale * of_all) for item, of_all in items)
                 self.seen.add(id(each))
                 continue
             self.seen.add(id(each))
@@ -417,6 +469,7 @@ _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     MethodType: lambda method: (method.__self__, method.__func__),
     TracebackType: _traceback_values,
     BaseException: lambda error: (error.__traceback__, error.__context__),
+    FINALIZER: lambda call: (call.func, call.args, call.kwargs),
 }
 """Readers of attributes for classes that keep them elsewhere than in a dict.
 

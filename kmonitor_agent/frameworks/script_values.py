@@ -42,6 +42,7 @@ _PACKAGES: Final = sys.stdlib_module_names | {
     "ml_dtypes",
     "numpy",
     "pandas",
+    "pyarrow",
     "pybind11_builtins",
     "scipy",
     "tensorflow",

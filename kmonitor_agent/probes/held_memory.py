@@ -76,6 +76,7 @@ class ProcessPages:
         peak_bytes: Peak resident set, file-backed pages included; None: unknown.
         code_bytes: Address space of code beside the program's own: of libraries, and of compilers
             that write-protect their output; None: unknown.
+        threads: Number of threads; None: unknown.
         source: Source of the numbers.
     """
 
@@ -85,6 +86,7 @@ class ProcessPages:
     file_bytes: int | None = None
     peak_bytes: int | None = None
     code_bytes: int | None = None
+    threads: int | None = None
     source: str = ""
 
     @property
@@ -144,6 +146,7 @@ def read_pages(folder: Path | str) -> ProcessPages:
         _size(status, b"RssFile:"),
         peak,
         _size(status, b"VmLib:"),
+        _number(status, b"Threads:"),
         f"{path} {_STATUS_FIELDS}",
     )
 
@@ -197,10 +200,15 @@ def read_proc_file(path: str) -> bytes:
 
 def _size(text: bytes, name: bytes) -> int | None:
     """Bytes in a line "RssAnon: 148 kB"; None if there is no such line."""
+    kib = _number(text, name)
+    return None if kib is None else kib * 1024
+
+
+def _number(text: bytes, name: bytes) -> int | None:
     start = text.find(b"\n" + name)
     if start < 0:
         return None
-    return int(text[start + 1 + len(name) :].split(None, 1)[0]) * 1024
+    return int(text[start + 1 + len(name) :].split(None, 1)[0])
 
 
 def read_sizes(path: str, *names: str) -> list[int | None]:

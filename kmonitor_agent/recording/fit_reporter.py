@@ -16,7 +16,7 @@ from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import instance_dict, numeric_logs
 from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.probes.heap import HeapCounts
-from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.held_memory import ProcessPages, read_held, read_own_pages
 from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter
 from kmonitor_agent.recording.fit import Fit, PeakWatch
@@ -194,6 +194,8 @@ class FitReporter:
         if fit.timer is not None:
             self._report_source("parts.input_s", fit.timer.input_source())
         self._report_source("step_time_s", fit.step_source)
+        pages = read_own_pages()
+        is_process = isinstance(pages, ProcessPages)
         self._emit(
             EpochEnded(
                 t_s=now_s,
@@ -204,7 +206,8 @@ class FitReporter:
                 logs=self._logs(logs),
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.last_steps,
-                ram_process_bytes=read_held().value,
+                ram_process_bytes=float(pages.held_bytes) if is_process else pages.value,
+                threads=pages.threads if is_process else None,
                 allocator_in_use_bytes=fit.framework.allocator().in_use.value,
                 validation_bytes=fit.validation_bytes,
                 parts=parts,

@@ -47,7 +47,9 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
     match metric:
         case "ram" | "vram":
             return _of_memory(metric, units, kind)
-        case "open_files" | "threads" | "processes" | "shared_memory" | "disk" | "temp_disk":
+        case "threads":
+            return _array(each.get(metric, np.nan) for each in _levels(metric, units))
+        case "open_files" | "processes" | "shared_memory" | "disk" | "temp_disk":
             return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
             return _array(unit.operations for unit in units)
@@ -68,8 +70,7 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
     than all before is left out, and an allocator's pool grows when it takes a region.
     """
     is_short = _are_short(metric, units)
-    level = (unit.at_end if is_short else unit.low for unit in units)
-    values = _array(each.get(metric, math.nan) for each in level)
+    values = _array(each.get(metric, math.nan) for each in _levels(metric, units))
     if metric == "ram":
         # The smallest sample may be of the unit's beginning, thus of the end of the one before.
         moved = moved_to_regions(units)
@@ -106,6 +107,12 @@ def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
     usual = max(0.0, float(np.median(rises[~is_larger])))
     more = np.where(is_larger, np.maximum(rises - usual, 0.0), 0.0)
     return values - np.concatenate(([0.0], np.cumsum(more)))
+
+
+def _levels(metric: VerdictMetric, units: Sequence[Unit]) -> Iterable[dict[str, float]]:
+    """Readings at the ends of units; of longer ones the smallest samples."""
+    is_short = _are_short(metric, units)
+    return (unit.at_end if is_short else unit.low for unit in units)
 
 
 def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:

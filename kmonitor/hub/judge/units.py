@@ -145,8 +145,9 @@ class Unit:
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
         high: Largest sample of the same, bytes.
-        at_end: `ram` and `vram` at the ends of its epochs, the smallest reading, bytes; and
-            `ram_of_one_arena`, the first without what malloc keeps in any arena but the fullest.
+        at_end: `ram`, `vram` (bytes) and `threads` at the ends of its epochs, the smallest
+            reading; and `ram_of_one_arena`, the first without what malloc keeps in any arena but
+            the fullest.
         children_bytes: Memory that child processes add to that of the process.
         code_regions: Regions of compiled code, as last read.
         registered: Functions registered with the runtime, in a part of an epoch.
@@ -231,6 +232,8 @@ class Unit:
                 self.at_end["ram_of_one_arena"] = min(
                     ram, self.at_end.get("ram_of_one_arena", ram)
                 )
+        if event.threads is not None:
+            self.measured_at_end("threads", event.threads)
         if event.allocator_in_use_bytes is not None:
             self.measured_at_end("vram", event.allocator_in_use_bytes)
         for name in _HEAP_COUNTS:

@@ -341,6 +341,7 @@ def kept_place_text(kept: KeptObjects) -> str:
     places = {
         "Out": tr("Out, the notebook's stored cell outputs"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
+        "weakref.finalize": tr("functions registered with weakref.finalize"),
         "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
     }
     place = places.get(kept.place, kept.place)

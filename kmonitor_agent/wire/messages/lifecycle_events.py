@@ -323,6 +323,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         learning_rate: Learning rate at the end; None if it cannot be read.
         step_times: None when fewer than two steps were measured.
         ram_process_bytes: Memory of this process at that moment, as in `Sample`.
+        threads: Number of threads at that moment.
         python_blocks: Blocks in use in Python's allocator, each of at most 512 bytes. This field
             and the five below are None at the ends of some short epochs.
         full_collections: Number of full garbage collections by Python.
@@ -345,6 +346,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     learning_rate: Number | None = None
     step_times: StepTimes | None = None
     ram_process_bytes: Amount | None = None
+    threads: Count | None = None
     python_blocks: Amount | None = None
     full_collections: Amount | None = None
     malloc_bytes: Amount | None = None

@@ -4,11 +4,13 @@
 import asyncio
 import functools
 import gc
+import logging
 import queue
 import sys
 import weakref
 from collections import UserDict, UserList, deque
 from collections.abc import Callable, Iterator
+from logging.handlers import MemoryHandler
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -401,6 +403,100 @@ def test_figures_of_pyplot_are_counted(monkeypatch: pytest.MonkeyPatch):
     found = kept(Recorder())["matplotlib.pyplot"]
 
     assert (found.kind, found.count, found.n_bytes) == ("matplotlib.Figure", 4, None)
+
+
+def texts(begin: str) -> Any:
+    return np.array([f"{begin}{n}-{'x' * 1000}" for n in range(2000)], object)
+
+
+def test_arrays_of_texts_count_with_their_texts():
+    recorder = Recorder()
+    recorder.history = [texts(f"{k}") for k in range(10)]
+    n_bytes = sum(sys.getsizeof(each) for array in recorder.history for each in array)
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count) == ("numpy.ndarray", 10)
+    assert (found.shape, found.dtype) == ("(2000,)", "object")
+    assert found.n_bytes == pytest.approx(n_bytes, rel=0.05)
+
+
+def test_texts_that_arrays_share_count_once():
+    first = texts("")
+    recorder = Recorder()
+    recorder.history = [np.array(list(first), object) for _ in range(100)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert found.n_bytes == pytest.approx(100 * first.nbytes, rel=0.1)
+
+
+def test_few_texts_that_an_array_repeats_count_once():
+    names = [f"{n}" * 2**14 for n in range(4)]
+    recorder = Recorder()
+    recorder.history = [np.array(names * 50_000, object) for _ in range(3)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert found.n_bytes == pytest.approx(3 * 200_000 * 8, rel=0.1)
+
+
+def test_columns_of_a_table_count_with_their_texts():
+    pandas = pytest.importorskip("pandas")
+    recorder = Recorder()
+    recorder.history = [
+        pandas.DataFrame(
+            {
+                "id": [f"{k}-{n}-{'x' * 100}" for n in range(5000)],
+                "bucket": pandas.Categorical(["low", "high"] * 2500),
+                "rank": pandas.array(range(5000), dtype="Int64"),
+            }
+        )
+        for k in range(10)
+    ]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count, found.shape) == ("pandas.DataFrame", 10, "(5000, 3)")
+    deep = sum(int(each.memory_usage(deep=True).sum()) for each in recorder.history)
+    assert found.n_bytes == pytest.approx(deep, rel=0.1)
+
+
+def test_arguments_of_finalizers_are_measured():
+    recorder = Recorder()
+    ends = [weakref.finalize(recorder, list, array(2)) for _ in range(6)]
+    before = kept(recorder)["weakref.finalize"]
+    ends += [weakref.finalize(recorder, list, array(2)) for _ in range(6)]
+
+    found = kept(recorder)["weakref.finalize"]
+
+    for each in ends:
+        each.detach()
+    assert (found.kind, found.count - before.count) == ("numpy.ndarray", 6)
+    assert (found.n_bytes or 0) - (before.n_bytes or 0) == pytest.approx(12 * MIB, rel=0.5)
+
+
+def test_records_that_a_log_handler_keeps_are_measured():
+    class Kept(logging.Handler):
+        def __init__(self) -> None:
+            super().__init__()
+            self.records: list[logging.LogRecord] = []
+
+        def emit(self, record: logging.LogRecord) -> None:
+            self.records.append(record)
+
+    waiting = MemoryHandler(10**9, logging.CRITICAL, flushOnClose=False)
+    own = Kept()
+    for n in range(2000):
+        for handler in (waiting, own):
+            record = logging.makeLogRecord({"msg": f"{n}" * 500, "levelno": 10})
+            handler.handle(record)
+
+    found = kept(Recorder())
+
+    waiting.close()
+    for place in ("MemoryHandler.buffer", "Kept.records"):
+        assert (found[place].kind, found[place].count) == ("logging.LogRecord", 2000)
 
 
 def test_frames_of_the_last_error_are_measured(monkeypatch: pytest.MonkeyPatch):
