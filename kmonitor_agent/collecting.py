@@ -134,7 +134,7 @@ class _Block:
     def __enter__(self) -> list[Collected]:
         if self._outcomes is not None:
             raise RuntimeError(
-                "the result of collected() can be used for one block only; write `with "
+                "the result of collected() can be used for only one block; write `with "
                 "collected():` again for each block"
             )
         self._outcomes = []

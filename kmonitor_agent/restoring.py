@@ -225,8 +225,8 @@ def _new_model(keras: Any, path: Path, header: CheckpointHeader, like: Path | No
     if export_path(path).exists():
         return _loaded(keras, export_path(path))
     raise _model_not_created(
-        f"neither this checkpoint nor any other from the same fit in {path.parent} describes"
-        " the model; checkpoints written by a save do, those written by a reload do not"
+        f"neither this checkpoint nor any other from the same fit in {path.parent} describes the "
+        "model; checkpoints written by a save do, but those written by a reload do not"
     )
 
 

@@ -323,7 +323,7 @@ class AlertSender:
             why = f"The alert webhook at {host} could not be reached: {exc.reason}."
             return Outcome("webhook", why, may_repeat=True)
         except OSError as exc:
-            return Outcome("webhook", f"The alert webhook at {host} did not answer: {exc}.")
+            return Outcome("webhook", f"The alert webhook at {host} did not respond: {exc}.")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

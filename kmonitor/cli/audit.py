@@ -25,16 +25,16 @@ def audit(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Show the audit log of the hub, oldest first: commands, edits, authorized and revoked keys.
+    """Show the audit log of the hub, oldest first: commands, edits and key changes.
 
     Example: `kmonitor audit --last 20`
 
-    Each line gives the time, who did it (this user, or the name of a key), the action, the run,
+    Each line gives the time, who acted (this user or the name of a key), the action, the run,
     and the outcome.
 
     Args:
         json: One JSON list, with every field.
-        last: Show at most this many entries, the newest ones.
+        last: Show at most this many of the newest entries.
         host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
         hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.

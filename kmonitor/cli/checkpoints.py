@@ -78,14 +78,14 @@ def checkpoints(
 
     `kmonitor restore CHECKPOINT --into model.keras` turns one into a model that Keras can load.
 
-    Without `--verify` only the beginning of each is read. Exit status: 0, or 1 when one is
+    Without `--verify`, only the beginning of each is read. Exit status: 0, or 1 if one is
     damaged.
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
         verify: Read every byte of each and compare the checksums.
         folder: Search this folder; needed for a private run.
-        json: One list of objects.
+        json: One JSON list.
     """
     if find_spec("h5py") is None:
         raise UserError(

@@ -70,7 +70,7 @@ def add(
     Args:
         address: An ssh destination, `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
         name: Name to show; default: its address.
-        command: Path of kmonitor on the host, if a login shell does not find it:
+        command: Path to kmonitor on the host, if a login shell does not find it:
             `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """

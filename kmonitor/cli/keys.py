@@ -75,7 +75,7 @@ def list_(
     Example: `kmonitor keys list --json`
 
     Args:
-        json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
+        json: One JSON object: `address` (empty if the hub is not listening), `keys`, and `fault`
             (why the list cannot be trusted, in which case no key is authorized; otherwise empty).
         host: List the keys of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or
             a name from `kmonitor hosts`.

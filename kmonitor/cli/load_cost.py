@@ -49,7 +49,8 @@ def load_cost(
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.
-        ways: all, or a comma-separated list of compiled, uncompiled, weights, recompiled, built.
+        ways: all, or a comma-separated list of compiled, uncompiled, weights, recompiled and
+            built.
         repeats: Processes per method.
         options: How the file is read.
         as_json: Print one JSON document.
@@ -89,7 +90,7 @@ def _chosen(text: str, possible: tuple[LoadingMethod, ...]) -> list[LoadingMetho
 
 
 def _progress(done: int, total: int) -> None:
-    print_stderr(f"kmonitor: process {done} of {total} has ended.")
+    print_stderr(f"kmonitor: {done} of {total} processes have finished.")
 
 
 def _row(cost: LoadCost) -> tuple[str, ...]:

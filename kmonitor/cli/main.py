@@ -251,7 +251,10 @@ _SUBCOMMANDS = {
     ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
     "top": ("kmonitor.cli.top.command:top", "Watch and control runs live."),
-    "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
+    "show": (
+        "kmonitor.cli.show.command:show",
+        "Show one run: state, metrics, epochs and events.",
+    ),
     "command": (
         "kmonitor.cli.send_command:command",
         "Send a training run a command: save, reload, stop, ...",
@@ -263,7 +266,7 @@ _SUBCOMMANDS = {
         "Compare two runs; fail if one is worse.",
     ),
     "export": ("kmonitor.cli.export:export", "Export the stored data of a run."),
-    "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
+    "report": ("kmonitor.cli.report:report", "Write a report on a run as one HTML file."),
     "map": ("kmonitor.cli.map:memory_map", "Estimate the memory that training needs, by layer."),
     "inspect": (
         "kmonitor.cli.inspect_file:inspect_model",

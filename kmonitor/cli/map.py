@@ -126,7 +126,7 @@ def memory_map(
 
     Example: `kmonitor map train.py:build_model --batch 64 --limit 8GiB --advice`
 
-    `script.py:function` runs your script to its end, and then that function, in a separate
+    `script.py:function` runs your script to the end, and then that function, in a separate
     process. From a model file, only the model is built, without its weights; code in it runs
     only with `--allow-code`.
 
@@ -235,7 +235,7 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
 def _described(target: str, options: TrainingOptions, file: FileOptions) -> TracedModel:
     """The model with its traced step if its code is available; else from the file alone."""
     if not (Path(target).suffix or ":" in target or Path(target).exists()):
-        raise UserError(f"File not found: {target}.", f"For a run use: kmonitor map run:{target}")
+        raise UserError(f"File not found: {target}.", f"For a run, use: kmonitor map run:{target}")
     source = model_source_of(
         target, config=file.config, custom=file.custom, allow_code=file.allow_code
     )
@@ -308,8 +308,8 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
             f"The model accepts variable-length input: one of its tensors has shape {shape}.",
-            "Set it with --sequence 128. For a file or script you can also pass the whole input"
-            " shape, with --input-shape 224,224,3.",
+            "Set it with --sequence 128. For a file or script, you can also pass the whole "
+            "input shape, with --input-shape 224,224,3.",
         ) from exc
     if is_demanded and result.uncorrected:
         raise UserError(f"--measured does not help: {result.uncorrected}.")

@@ -44,7 +44,7 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
     This includes the hub's database with every run, what training runs wrote for it, checkpoints,
     logs, settings, sockets, and the hub itself. Anything that kmonitor did not write stays, even
     in these folders. So do the installed program and any checkpoints in a folder that you named
-    with `checkpoint_dir`. Close the window first; otherwise it would start the hub again.
+    with `checkpoint_dir`. Close the window first; otherwise, it will start the hub again.
 
     Args:
         yes: Do not ask for confirmation.

@@ -21,7 +21,7 @@ def report(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Write a report of a run: charts, verdicts, reclaims, events, model and environment.
+    """Write a report on a run: charts, verdicts, reclaims, events, model and environment.
 
     For a study: its folds, their metrics and memory, and the attempts.
 
@@ -34,7 +34,7 @@ def report(
         run: A run's id or name, the beginning of one, or `last`.
         output: File to write; an existing one is replaced. Default: the name of the run, in the
             current folder.
-        into: Deprecated alias of `--output`.
+        into: Deprecated alias for `--output`.
         folder: Use the runs in this folder, which is opened read-only.
         host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.

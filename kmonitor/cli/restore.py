@@ -27,11 +27,11 @@ def restore(
 
     Example: `kmonitor restore CHECKPOINT --into model.keras`
 
-    The architecture is taken from `--like`, else from the file to be written if it exists, else
-    from the checkpoint, from other checkpoints of its fit in the same folder, or from the `.keras`
-    file beside it. The file is written completely or not at all. Keras stores no seeds in such
-    files: training can continue with exactly the same result only in its original process, or
-    under `kmonitor run`.
+    The architecture is taken from `--like`, otherwise from the file to be written if it exists,
+    otherwise from the checkpoint, from other checkpoints of its fit in the same folder, or from
+    the `.keras` file beside it. The file is written completely or not at all. Keras stores no
+    seeds in such files: training can continue with exactly the same result only in its original
+    process, or under `kmonitor run`.
 
     Every byte of the checkpoint is checked first.
 
@@ -63,7 +63,9 @@ def restore(
         f" {header.tag.epoch + 1}{step}, run {header.tag.run}, {header.checksum}"
     )
     if restored.left_out:
-        print_text(f"Not in the file, because the format cannot hold it: {restored.left_out}.")
+        print_text(
+            f"Left out of the file, because the format cannot store it: {restored.left_out}."
+        )
     return DONE
 
 

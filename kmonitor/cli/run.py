@@ -22,7 +22,7 @@ def run(
     The script uses this terminal as if it had been started directly, and its exit status is passed
     on. With `MonitorCallback()` in its fits, the script can be restarted from the window, with
     `kmonitor command last restart`, with `monitor.request("restart")` or by a limit:
-    `Limit("ram", "80%", action="restart")`. At the end of the epoch the state is saved, the
+    `Limit("ram", "80%", action="restart")`. At the end of the epoch, the state is saved, the
     process exits with status 75, and the script is started again. Finished fits do not run again,
     and the interrupted one continues with the same result, bit for bit. Only a new process frees
     all memory.
@@ -36,7 +36,7 @@ def run(
     Args:
         script: Program and arguments, after `--`.
         resume_after_crash: Maximum number of restarts after crashes. The state is then also saved
-            at the end of epochs, which takes at most a tenth of the running time.
+            at the end of epochs; saving takes at most a tenth of the running time.
     """
     if not script or not script[0]:
         raise UsageError(

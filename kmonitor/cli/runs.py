@@ -71,8 +71,8 @@ def runs(  # noqa: PLR0913 - the user's options
         state: Only runs in this state; `live` and `ended` each stand for several states. May be
             repeated.
         sort: Largest first; names and states alphabetically.
-        limit: Show at most this many runs, the first ones in sort order.
-        since: Only runs whose last event is not older than this: `30m`, `12h`, `7d`; a bare number
+        limit: Show only the first runs in sort order, at most this many.
+        since: Only runs whose last event is no older than this: `30m`, `12h`, `7d`; a bare number
             means days.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
@@ -209,8 +209,8 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
-            hosts`.
+        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+            `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     return _pin(run, host, hub, is_pinned=True)
@@ -224,8 +224,8 @@ def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
-            hosts`.
+        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+            from `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     return _pin(run, host, hub, is_pinned=False)
@@ -269,8 +269,8 @@ def prune(  # noqa: PLR0913 - the user's options
         json: One JSON list of the runs, in the form of `kmonitor runs --json`, in place of the
             table.
         yes: Do not ask for confirmation.
-        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
-            hosts`.
+        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+            from `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if older_than is None and larger_than is None:
@@ -284,7 +284,7 @@ def prune(  # noqa: PLR0913 - the user's options
         elif found:
             _print_old_runs(found)
         if not found:
-            _say("No ended run is that old or large.", json=json)
+            _say("No ended runs are that old or that large.", json=json)
             return DONE
         if dry_run:
             return DONE

@@ -67,22 +67,23 @@ def command(  # noqa: PLR0913 - the user's arguments
 
     Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
-    Exit status: 0 if it was done (or, without `--wait`, sent); 1 if it failed or was refused; 3 if
-    `--timeout` expired first (the command is still pending).
+    Exit status: 0 if the action was performed (or, without `--wait`, sent); 1 if it failed or was
+    refused; 3 if `--timeout` expired first (the command is still pending).
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
         action: save: write a checkpoint. collect: free traces of models that no longer exist.
             reload: save, clear and reload, with the same result. restart: continue in a new
-            process, with the same result; under `kmonitor run` only. auto: collect, and reload if
+            process, with the same result; only under `kmonitor run`. auto: collect, and reload if
             there is still memory to free. diagnose: report what grows. pause, resume. stop: end
             the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD[:ACTION] or METRIC=off. METRIC is ram, graph,
-            step_time (the median: a few slow steps do not move it), step_time_mean, _p95, _p99 or
-            _max, epoch_time or any other metric of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB (7.5
-            GiB), 50k or 250ms; ACTION is notify, save, collect, reload, restart, auto or stop.
+            step_time (the median: a few slow steps do not affect it), step_time_mean, _p95, _p99
+            or _max, epoch_time or any other metric of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB
+            (7.5 GiB), 50k or 250ms; ACTION is notify, save, collect, reload, restart, auto or
+            stop.
         at: At the end of the current epoch, or after the current batch.
-        wait: Wait until it is done and print the record.
+        wait: Wait until the action is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
         mode: For reload and auto: restore into the existing variables (assign), or recreate them
             if that is safe (recreate).
@@ -135,12 +136,12 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
     """
     if run.state in ENDED_STATES:
         raise UserError(
-            f'"{terminal_safe(run.name)}" has ended ({run.state}); it takes no more commands.',
+            f'"{terminal_safe(run.name)}" has ended ({run.state}); it no longer accepts commands.',
             "List the live runs: kmonitor runs",
         )
     if run.is_shipped:
         raise UserError(
-            f'"{terminal_safe(run.name)}" was read from a folder; commands cannot be sent to'
+            f'"{terminal_safe(run.name)}" was read from a folder: commands cannot be sent to'
             " its process from here.",
             "Send the command on the host where it runs, if a hub is running there.",
         )
@@ -204,7 +205,8 @@ def _print_outcome(
         case "queued" | "received" | "started":
             if waited:
                 print_stderr(
-                    f"kmonitor: {status.name} is {status.state}; it has not run yet, but will."
+                    f"kmonitor: {status.name} is {status.state}; the command has not run yet, but "
+                    "it will."
                 )
                 return STILL_WAITING
             print_text(f"{status.name}: {status.state}. Check the result: kmonitor show {run.run}")

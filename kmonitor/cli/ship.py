@@ -74,9 +74,9 @@ def ship(
         follow: Continue with new data and new runs, until Ctrl+C.
         delete: Remove a run's spool once the hub has stored all of it and its process is known
             to have ended; others stay.
-        json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused`, `deleted`.
-        host: Send to the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
-            `kmonitor hosts`.
+        json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused` and `deleted`.
+        host: Send to the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+            from `kmonitor hosts`.
         hub: Send to the hub at this address, tcp://HOST:PORT?key=KEY, which must have authorized
             the key that `kmonitor keys mine --agent` prints.
     """
@@ -138,7 +138,7 @@ class ShipTarget:
 
     def __post_init__(self) -> None:
         if self.host is not None and self.hub is not None:
-            raise UsageError("--host and --hub name two hubs.", "Use one of them.")
+            raise UsageError("--host and --hub name two hubs.", "Use only one of them.")
 
     @property
     def description(self) -> str:

@@ -189,11 +189,14 @@ def too_new(address: str, version: str) -> HostError:
 def _message_and_remedy(
     code: HostErrorCode | Literal["on the way"], address: str
 ) -> tuple[str, str]:
-    by_hand = f"Try it in a terminal; it must connect without a prompt: ssh {address}"
+    by_hand = f"Try connecting in a terminal; ssh must connect without a prompt: ssh {address}"
     texts: dict[str, tuple[str, str]] = {
         "host_unknown": (
             f"Unknown host: {address}.",
-            "Check the spelling in ~/.ssh/config, and that this machine is on its network.",
+            (
+                "Check the spelling in ~/.ssh/config, and make sure that this machine is on the"
+                " host's network."
+            ),
         ),
         "key_refused": (
             f"{address} did not accept your key.",

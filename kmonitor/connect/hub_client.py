@@ -96,8 +96,8 @@ class HubStuck(UserError):
 
     def __init__(self, endpoint: str, stuck_s: float) -> None:
         super().__init__(
-            f"The hub at {endpoint} responds, but has processed nothing for {stuck_s:g} s: the"
-            " disk or the database server that holds its history may not be responding.",
+            f"The hub at {endpoint} is responding, but has processed nothing for {stuck_s:g} s: "
+            "the disk or the database server that holds its history may not be responding.",
             "See `kmonitor doctor` and the hub's log.",
         )
 

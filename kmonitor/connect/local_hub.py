@@ -271,7 +271,8 @@ class HubSilent(UserError):
 
     def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
         super().__init__(
-            f"The hub (process {pid}) holds {lock} but does not respond: it is hung or suspended.",
+            f"The hub (process {pid}) holds {lock} but is not responding: it is hung or "
+            "suspended.",
             remedy or "Stop it with: kmonitor hub stop   Training runs continue and lose no data.",
         )
         self.pid = pid

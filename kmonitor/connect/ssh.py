@@ -49,8 +49,8 @@ class BadAddress(UserError):
             return
         super().__init__(
             f"{what}.",
-            "Use the form that ssh accepts: gpu-01 or user@gpu-01. Ports and other options go into"
-            " ~/.ssh/config, under a name of your choice.",
+            "Use the form that ssh accepts: gpu-01 or user@gpu-01. Ports and other options go "
+            "in ~/.ssh/config, under a name of your choice.",
         )
 
 

@@ -67,7 +67,7 @@ class ExportCancelled(UserError):
     """The export was cancelled; no partial file is left."""
 
     def __init__(self) -> None:
-        super().__init__("The export was cancelled.")
+        super().__init__("The export was canceled.")
 
 
 class _Export(ABC):

@@ -188,7 +188,9 @@ class HubAlerts:
             else:
                 self._held.unlink(missing_ok=True)
         except OSError as exc:
-            LOG.warning("alerts that are held back would be lost when this hub stops: %s", exc)
+            LOG.warning(
+                "alerts that are being held back will be lost when this hub stops: %s", exc
+            )
 
     def _start(self, hand_over: HandOver) -> None:
         for alert in hand_over.alerts:

@@ -25,7 +25,7 @@ class AnotherHub(UserError):
         who = f"process {pid}" if pid else "another process"
         super().__init__(
             f"A hub is already running here ({who} holds {path}).",
-            "Check whether it responds: kmonitor hub status   Stop it: kmonitor hub stop",
+            "Check whether it is responding: kmonitor hub status   Stop it: kmonitor hub stop",
         )
         self.path = path
         self.pid = pid

@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     parser.add_argument("--version", action="version", version=VERSION)
-    parser.add_argument("--folder", type=Path, help="only show the spools in this folder")
+    parser.add_argument("--folder", type=Path, help="show only the spools in this folder")
     parser.add_argument(
         "--idle-s",
         type=_seconds,
@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         "--prometheus",
         default="",
         metavar="ADDRESS:PORT",
-        help="serve metrics for Prometheus on this address, without authentication",
+        help="serve metrics for Prometheus at this address, without authentication",
     )
     parser.add_argument(
         "--otlp", default="", metavar="URL", help="send metrics to this OpenTelemetry collector"

@@ -23,8 +23,8 @@ __all__ = ["cross_validate"]
 
 _NO_CALLBACKS: Final = (
     'cross_validate: fit={"callbacks": ...} cannot be sent to another process. Create the'
-    " callbacks in a function of your own that calls fit with them, and pass that function to"
-    " run_folds."
+    " callbacks in your own function that calls fit with them, and pass that function to "
+    "run_folds."
 )
 
 _NO_SCORING: Final = (

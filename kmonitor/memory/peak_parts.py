@@ -11,7 +11,7 @@ import msgspec
 
 from kmonitor.memory.layer_table import LayerMemory, bare_row
 
-ELSEWHERE: Final = "(outside of layers)"
+ELSEWHERE: Final = "(outside layers)"
 """Row of memory of no layer: data, loss, metrics, terms of the update."""
 
 ROUNDING: Final = "(allocator rounding)"

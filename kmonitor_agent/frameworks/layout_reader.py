@@ -266,7 +266,7 @@ def _symbolic_inputs(graph: Any, shapes: Sequence[tuple[int | None, ...]] | None
     tensors = []
     for shape, tensor in zip(shapes, inputs, strict=True):
         if len(shape) != len(tensor.shape):
-            raise WrongShape(f"the input {tensor.name} has the shape {tuple(tensor.shape)}")
+            raise WrongShape(f"the input {tensor.name} has shape {tuple(tensor.shape)}")
         tensors.append(keras.KerasTensor(shape, dtype=tensor.dtype))
     return tensors
 
@@ -433,8 +433,8 @@ def check_is_built(model: KerasModel) -> None:
     if getattr(model, "built", False) and (_was_passed_through(model) or not _waits(model)):
         return
     raise ModelNotBuilt(
-        f"the model {model.name} has no shapes yet: call it on an Input first, for example"
-        " model(keras.Input((200,))), with the shape of one example"
+        f"the model {model.name} has no shapes yet: call it on an Input first, for example, "
+        "model(keras.Input((200,))), with the shape of one example"
     )
 
 

@@ -76,8 +76,9 @@ def _socket_path(named: str, source: str) -> Path:
         named = named.removeprefix("ipc://")
     if "://" in named:
         raise ValueError(
-            f'{source}={named!r} is not valid: use "off", the path of a hub\'s socket, or '
-            "its address, tcp://HOST:PORT?key=KEY; to use your own hub, leave it out"
+            f'{source}={named!r} is not valid: use "off", the path of a hub\'s socket or '
+            "the address of a hub (tcp://HOST:PORT?key=KEY); to use your own hub, leave this "
+            "setting out"
         )
     path = expand_user(named)
     if not path.is_absolute():

@@ -49,7 +49,7 @@ def find_hub_socket(path: Path) -> SocketIdentity | None:
     if not stat.S_ISSOCK(status.st_mode):
         raise NotPrivate(path, "is not a socket; remove it")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
-        raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
+        raise NotPrivate(path, f"belongs to user ID {status.st_uid}; remove it")
     return SocketIdentity(status.st_dev, status.st_ino, status.st_ctime_ns)
 
 

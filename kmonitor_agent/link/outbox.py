@@ -1,7 +1,7 @@
 """A run's numbered events: appended, read again for sending, dropped when acknowledged.
 
 Events are on the disk (`SpoolWriter`), the newest also in memory, so that sending reads no file.
-While the disk refuses, they wait in a `MemoryBuffer`, which drops samples first when it is full.
+While the disk refuses, they wait in a `MemoryBuffer`, which drops samples first when full.
 """
 
 import contextlib
@@ -408,9 +408,9 @@ class Outbox:
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot write to its spool ({plain}): events are kept in memory, and "
-            "the oldest samples are dropped when the buffer is full. `kmonitor doctor` "
-            "shows its location."
+            f"kmonitor cannot write to its spool ({plain}): events are kept in memory, and the "
+            "oldest samples are dropped when the buffer is full. `kmonitor doctor` shows the "
+            "location of the spool."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
 
@@ -420,8 +420,9 @@ class Outbox:
         self._why_undeleted = why
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot remove spooled events that its hub has stored ({why}): the "
-            "spool takes up more space than it should. `kmonitor doctor` shows its location."
+            f"kmonitor cannot remove spooled events that its hub has stored ({why}): the spool "
+            "takes up more space than it should. `kmonitor doctor` shows the location of the "
+            "spool."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
 

@@ -532,9 +532,9 @@ class TrainingNotices:
         """Warn that the run is not recorded anywhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is not being recorded: {self._folder_text} cannot be written to "
-            f"({why}) and no hub is responding. Training is not affected. For details, run: "
-            "kmonitor doctor",
+            f"this run is not being recorded: {self._folder_text} cannot be written to ({why}), "
+            "and no hub is responding. Training is not affected. For details, run: kmonitor "
+            "doctor",
         )
 
     def homeless(self, what: str) -> None:

@@ -199,8 +199,8 @@ class Gpu:
         if not own_bytes or own_bytes[0] is None:
             return Reading.missing(
                 "bytes",
-                "the driver lists no memory for this process id: the device is not in use yet,"
-                " or this is a container",
+                "the driver lists no memory for this process ID: the device is not in use yet, "
+                "or this is a container",
             )
         return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
 

@@ -25,7 +25,7 @@ _UNIT: Final = "bytes"
 def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
     """Available memory of this host without swap, and its free swap, bytes; about 10 us."""
     if sys.platform != "linux":
-        why = "free swap is read on Linux only"
+        why = "free swap is read only on Linux"
         return _available_by_psutil(), Reading.missing(_UNIT, why)
     path = f"{proc}/meminfo"
     try:
@@ -63,7 +63,9 @@ def read_address_space_left(used_bytes: int | None) -> Reading:
     if limit == resource.RLIM_INFINITY:
         return Reading.missing(_UNIT, "the process's address space has no limit")
     return Reading(
-        float(max(0, limit - used_bytes)), _UNIT, "process: RLIMIT_AS less its address space"
+        float(max(0, limit - used_bytes)),
+        _UNIT,
+        "process: RLIMIT_AS less the address space in use",
     )
 
 

@@ -228,8 +228,8 @@ class ProcessMemory:
         added = self._family.children_bytes(self._children, pages)
         why = self._family.why_no_shares
         source = (
-            "children: RssAnon + VmSwap of each; pages shared by forks may be counted twice:"
-            f" {why}"
+            "children: RssAnon + VmSwap of each process; pages shared by forks may be counted "
+            f"twice: {why}"
             if why
             else (
                 "children: proportional set sizes (PSS, smaps_rollup), up to "
@@ -353,4 +353,4 @@ def _peak_reading(pages: ProcessPages | Reading, folder: Path) -> Reading:
     if sys.platform == "win32":
         peak = float(psutil.Process().memory_info().peak_wset)
         return Reading(peak, "bytes", "process: peak working set")
-    return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
+    return Reading.missing("bytes", f"the peak is not available on {sys.platform}")

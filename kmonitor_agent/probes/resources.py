@@ -93,7 +93,9 @@ class SharedBlocks:
                 names.append(name)
         self._before &= seen  # a number is given again once its block is gone
         self.names = names
-        source = f"host: blocks in {self._folder} that this user created since the session started"
+        source = (
+            f"host: blocks in {self._folder} that this user has created since the session started"
+        )
         return Reading(float(total), _UNIT, source)
 
     def _is_of_others(self, name: str) -> bool:

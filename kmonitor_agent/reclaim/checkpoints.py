@@ -379,7 +379,7 @@ def export_model(
 
 def _check_room(checkpoint: Path, free_bytes: Callable[[], int] | None) -> None:
     if free_bytes is not None and free_bytes() < checkpoint.stat().st_size:
-        raise ExportFailed("there is not enough space for both it and the checkpoint")
+        raise ExportFailed("there is not enough space for both the export and the checkpoint")
 
 
 def commit_export(unfinished: Path, target: Path) -> None:

@@ -95,7 +95,7 @@ def checked_name(run_name: object) -> str | None:
         )
     name = plain_name(run_name)
     if not name:
-        raise ValueError("MonitorCallback: run_name is empty; use a name or leave it out.")
+        raise ValueError("MonitorCallback: run_name is empty; use a name or leave run_name out.")
     return elide_name(name)
 
 
@@ -149,7 +149,8 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
         return None
     if checkpoint_dir in ("", b""):
         raise ValueError(
-            "MonitorCallback: checkpoint_dir is empty; use the path of a folder or leave it out."
+            "MonitorCallback: checkpoint_dir is empty; use the path of a folder or leave "
+            "checkpoint_dir out."
         )
     if not isinstance(checkpoint_dir, str | os.PathLike):
         raise TypeError(

@@ -66,8 +66,8 @@ class Usage(msgspec.Struct, frozen=True):
         """Raises: TypeError: The object is not a function and cannot be called."""
         if not callable(function) or inspect.isclass(function):
             raise TypeError(
-                f"{self.caller}: {function!r} is not a function; use {self.call}, with the"
-                " function's name alone, without ()."
+                f"{self.caller}: {function!r} is not a function; use {self.call}, with only the "
+                "function's name, without ()."
             )
 
 

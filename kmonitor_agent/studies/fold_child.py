@@ -144,8 +144,8 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
     except NotPlainData as exc:
         return FunctionReturned(
             "error",
-            f"TypeError: the function returned a {exc.kind}; return plain data (None, numbers,"
-            " strings, bytes, lists, dicts, arrays) and save the rest in fold.directory",
+            f"TypeError: the function returned a {exc.kind}; return plain data (None, numbers, "
+            "strings, bytes, lists, dicts or arrays) and save the rest in fold.directory",
         )
     except MemoryError:
         return FunctionReturned(
@@ -155,7 +155,7 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
         replace_file(Path(job.value), data)
     except OSError as exc:
         return FunctionReturned(
-            "error", f"{type(exc).__name__}: the returned value is not kept: {exc}"
+            "error", f"{type(exc).__name__}: the returned value was not kept: {exc}"
         )
     return FunctionReturned("finished")
 

@@ -333,7 +333,11 @@ class LocalAttempt:
             if seen.stayed and not error:
                 error = _STAYED
             is_alone = how == "interrupted"
-            return ("killed", "SIGINT, sent to it alone") if is_alone else (how, error)
+            return (
+                ("killed", "SIGINT, which was sent only to this process")
+                if is_alone
+                else (how, error)
+            )
         if death.how == "memory":
             return "out_of_memory", death.why
         is_signal = death.how == "signal"

@@ -132,8 +132,8 @@ class StudyFolder(StudyPaths):
             raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
         if lock is None:
             raise FoldsRefused(
-                f"run_folds: study={str(path)!r} is already running in another process. Wait"
-                " for it, or choose another folder."
+                f"run_folds: study={str(path)!r} is already running in another process. Wait for "
+                "it to finish, or choose another folder."
             )
         self._lock = lock
         self.attempts: list[Attempt] = []

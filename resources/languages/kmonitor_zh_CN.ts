@@ -129,7 +129,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>The language changes when the window is restarted.</source>
+        <source>The language will change when the window is restarted.</source>
         <translation>重新打开窗口后语言才会改变。</translation>
     </message>
     <message>
@@ -855,12 +855,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs on another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>The first line imports the callback, the second passes it to fit. It works with Keras 3 and tf_keras; your data stays on this machine.</source>
+        <source>The first line imports the callback, and the second passes it to fit. It works with Keras 3 and tf_keras; your data stays on this machine.</source>
         <translation>第一行导入回调，第二行把它交给 fit。适用于 Keras 3 和 tf_keras；测得的数据只留在本机。</translation>
     </message>
 </context>
@@ -913,7 +913,7 @@
     <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>1 GiB is 1,073,741,824 bytes, 1 GB is 1,000,000,000. Applies to the window; the command line and the training callback always use MiB and GiB.</source>
+        <source>1 GiB is 1,073,741,824 bytes, and 1 GB is 1,000,000,000. Applies to the window; the command line and the training callback always use MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
@@ -933,7 +933,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Choose which events notify you. What happens when a limit is exceeded is set per run, beside the charts, and carries over to the next run.</source>
+        <source>Choose which events you are notified about. What happens when a limit is exceeded is set per run, beside the charts, and carries over to the next run.</source>
         <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
     <message>
@@ -1214,13 +1214,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Theme, language, units, history, hosts, keys (Ctrl+,)</source>
-        <translation>主题、语言、大小单位、历史、主机、密钥 (Ctrl+,)</translation>
+        <source>Theme and language; settings, alerts, export, report and audit</source>
+        <translation>主题、语言；设置、提醒、导出、报告、审计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Theme, language; settings, alerts, export, report, audit</source>
-        <translation>主题、语言；设置、提醒、导出、报告、审计</translation>
+        <source>Theme, language, units, history, hosts and keys (Ctrl+,)</source>
+        <translation>主题、语言、大小单位、历史、主机、密钥 (Ctrl+,)</translation>
     </message>
 </context>
 <context>
@@ -1320,7 +1320,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>failed, lost, interrupted</source>
+        <source>failed, lost or interrupted</source>
         <translation>失败、失联、中断</translation>
     </message>
     <message>
@@ -1360,13 +1360,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>nothing growing</source>
-        <translation>无增长</translation>
+        <source>more than 30 days ago</source>
+        <translation>30 天以前</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>over 30 days ago</source>
-        <translation>30 天以前</translation>
+        <source>nothing growing</source>
+        <translation>无增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
@@ -1388,7 +1388,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>For example 20 GiB; leave empty for no limit</source>
+        <source>For example, 20 GiB; leave empty for no limit</source>
         <translation>例如 20 GiB；留空：不限</translation>
     </message>
     <message>
@@ -1403,7 +1403,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Runs that ended longer ago than this are removed.</source>
+        <source>Runs that ended more than this many days ago are removed.</source>
         <translation>结束得更早的运行会被移除。</translation>
     </message>
     <message>
@@ -1504,7 +1504,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs on another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
 </context>
@@ -1675,7 +1675,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Stop the current process and start no more</source>
+        <source>Stop the current process and do not start any more</source>
         <translation>结束正在运行的进程，不再启动新的</translation>
     </message>
 </context>
@@ -1779,7 +1779,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>A Python file with its classes; it runs in another process</source>
+        <source>A Python file with the model's classes, which runs in a separate process</source>
         <translation>含有其类的 Python 文件；在另一个进程中运行</translation>
     </message>
     <message>
@@ -1956,7 +1956,7 @@
     <name>ReclaimTablePanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
-        <source>Enter shows the full record, Ctrl+C copies the selected records</source>
+        <source>Enter shows the full record, and Ctrl+C copies the selected records</source>
         <translation>Enter 显示完整记录，Ctrl+C 复制所选记录</translation>
     </message>
     <message>
@@ -2043,7 +2043,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
-        <source>Enter shows a run on the charts, F2 renames it, Delete removes it</source>
+        <source>Enter shows a run on the charts, F2 renames it, and Delete removes it</source>
         <translation>Enter 在图表中打开运行，F2 重命名，Delete 删除</translation>
     </message>
     <message>
@@ -2096,7 +2096,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs on another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
 </context>
@@ -2170,7 +2170,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Counted from 1; “resumed” means that it continued from where the previous attempt was killed</source>
+        <source>Counted from 1; “resumed” means that the attempt continued where the previous one was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
     </message>
     <message>
@@ -2210,7 +2210,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Run time; for a running attempt also the estimated total</source>
+        <source>Run time; for a running attempt, also the estimated total</source>
         <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
     </message>
     <message>
@@ -2444,7 +2444,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>(outside of layers)</source>
+        <source>(outside layers)</source>
         <translation>（层以外）</translation>
     </message>
     <message>
@@ -2530,12 +2530,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>10 updates a second for the chart under the pointer, 4 for the others: less than half the load of Fast.</source>
+        <source>10 updates a second for the chart under the pointer, and 4 for the others: less than half the load of Fast.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>2 updates a second for the chart under the pointer, 1 for the others: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
+        <source>2 updates a second for the chart under the pointer, and 1 for the others: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
@@ -2649,7 +2649,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The training result is the same.</source>
+        <source>Also releases the variables and recreates them from the file, so that the allocator can defragment. This is done only where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise, the variables are kept, and the record says why. The training result is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
@@ -2679,7 +2679,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the previous diagnosis and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for it, usually for less than a second, and the training result does not change.</source>
+        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the previous diagnosis and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for the diagnosis, usually for less than a second, and the training result does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
@@ -2792,7 +2792,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Cancelled; no results.</source>
+        <source>Canceled; no results.</source>
         <translation>已放弃；不显示任何结果。</translation>
     </message>
     <message>
@@ -2849,7 +2849,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Check the spelling in ~/.ssh/config, and that this machine is on its network.</source>
+        <source>Check the spelling in ~/.ssh/config, and make sure that this machine is on the host's network.</source>
         <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
     </message>
     <message>
@@ -2886,17 +2886,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Choose its architecture, a JSON file from model.to_json().</source>
-        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Choose the Python file with its classes: it runs in a separate process. Code inside the model file runs only with kmonitor map --allow-code.</source>
+        <source>Choose the Python file with the model's classes; it runs in a separate process. Code inside the model file runs only with kmonitor map --allow-code.</source>
         <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Choose the model's architecture, a JSON file from model.to_json().</source>
+        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
-        <source>Click to show its row in the table below</source>
+        <source>Click to show this action's row in the table below</source>
         <translation>单击：在下方表格中定位该行</translation>
     </message>
     <message>
@@ -2934,7 +2934,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Collect, then reload if that was not enough; never restarts</source>
+        <source>Collect, then reload if that is not enough; never restart</source>
         <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
     </message>
     <message>
@@ -3015,7 +3015,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Contains versions, the last log lines and the traceback; your user name, home folder, and the names of runs and hosts are removed. kmonitor sends nothing. To report the problem, copy or save this text and add what you were doing.</source>
+        <source>Contains versions, the last log lines and the traceback, but not your user name, your home folder or the names of runs and hosts. kmonitor sends nothing. To report the problem, copy or save this text and add what you were doing.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
@@ -3117,7 +3117,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Each loading method runs in new processes, in alternating order. That takes a few seconds per process and needs enough memory for the model.</source>
+        <source>Each loading method runs in new processes, in alternating order. This takes a few seconds per process and needs enough memory for the model.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
@@ -3658,13 +3658,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>It rose by more than {rise} in the first epoch, and hardly at all since</source>
+        <source>It rose by more than {rise} in the first epoch and has hardly risen since</source>
         <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>It shares a hub with {host}; its runs are listed there.</source>
-        <translation>它与 {host} 共用一个 hub：运行列在那里。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -3688,7 +3683,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` turns it into a model</source>
+        <source>Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it and `kmonitor restore` turns it into a model</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
@@ -3705,11 +3700,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>JAX has not initialized its devices yet</source>
         <translation>JAX 尚未启动其设备</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>JAX preallocates three quarters of the VRAM at startup, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set, so a full GPU does not show how much the model needs.</source>
-        <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5043,7 +5033,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}</source>
+        <source>RssAnon + VmSwap of each process; pages shared by forks may be counted twice: {why}</source>
         <translation>各自的 RssAnon + VmSwap，fork 共享的部分可能重复计算：{why}</translation>
     </message>
     <message>
@@ -5097,7 +5087,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>SIGINT, sent to it alone</source>
+        <source>SIGINT, which was sent only to this process</source>
         <translation>SIGINT，只发给了它</translation>
     </message>
     <message>
@@ -5182,7 +5172,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>Select a run, or open a model file: .keras, .h5, or .json.</source>
+        <source>Select a run, or open a model file: .keras, .h5 or .json.</source>
         <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
     </message>
     <message>
@@ -5294,7 +5284,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Shown once an epoch has reported it.</source>
+        <source>Shown once an epoch has reported this metric.</source>
         <translation>有轮次给出数值后显示。</translation>
     </message>
     <message>
@@ -5314,7 +5304,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Source, or the reason why the value is missing</source>
+        <source>Source, or why the value is missing</source>
         <translation>来源，或没有的原因</translation>
     </message>
     <message>
@@ -5581,7 +5571,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The alert webhook at {host} did not answer: {why}.</source>
+        <source>The alert webhook at {host} did not respond: {why}.</source>
         <translation>{host} 上的提醒 webhook 没有回答：{why}。</translation>
     </message>
     <message>
@@ -5701,7 +5691,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The machine with this key will no longer be able to connect to this machine's hub; any open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
+        <source>The machine with this key will no longer be able to connect to this machine's hub; any open connection will end at once. To allow it again, run kmonitor authorize with its key.</source>
         <translation>持有此密钥的机器不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
     </message>
     <message>
@@ -5711,7 +5701,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes from that point. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
+        <source>The process ends after the current epoch, and kmonitor run starts the script again; the script resumes from that point. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
     </message>
     <message>
@@ -5780,8 +5770,13 @@
         <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>This host's runs are listed under {host}, with which it shares a hub.</source>
+        <translation>它与 {host} 共用一个 hub：运行列在那里。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This hub was started with --keep-days or --keep-size: these options take precedence until it is started without them.</source>
+        <source>This hub was started with --keep-days or --keep-size: these options take precedence until it is restarted without them.</source>
         <translation>这个 hub 启动时带有 --keep-days 或 --keep-size：在不带它们重新启动之前，以它们为准。</translation>
     </message>
     <message>
@@ -5811,17 +5806,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run accepts no actions: it was started with commands=False.</source>
-        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run belongs to another of the team's hubs: connect to its host to send actions.</source>
         <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>This run does not accept actions: it was started with commands=False.</source>
+        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run ended before it reported its model, or its kmonitor was too old to report it.</source>
+        <source>This run ended before it reported its model, or its version of kmonitor was too old to do so.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
     </message>
     <message>
@@ -5960,7 +5955,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs were done. It cannot be restarted from here.</source>
+        <source>Training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs had been completed. Training cannot be restarted from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
     </message>
     <message>
@@ -5980,7 +5975,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Try it in a terminal; it must connect without a prompt: {line}</source>
+        <source>Try the connection in a terminal; it must work without a prompt: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
@@ -6005,6 +6000,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set, JAX preallocates three quarters of the VRAM at startup, so a full GPU does not show how much the model needs.</source>
+        <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Unless memory growth is enabled, TensorFlow allocates nearly all of the VRAM at startup, so a full GPU does not show how much the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
@@ -6020,7 +6020,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Up to 30 updates a second for the chart under the pointer, 10 for the others. With 8 runs at 10 values a second, this takes about a quarter of a CPU core.</source>
+        <source>Up to 30 updates a second for the chart under the pointer, and 10 for the others. With 8 runs at 10 values a second, this takes about a quarter of a CPU core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
@@ -6092,11 +6092,6 @@
         <translation>等待</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>Waiting for a retry</source>
-        <translation>等待再试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Waiting for disk</source>
@@ -6114,6 +6109,16 @@
         <translation>等待第一个运行</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
+        <source>Waiting to retry</source>
+        <translation>等待再试</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>Ways to lower the peak</source>
+        <translation>怎样降低峰值</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -6129,11 +6134,6 @@
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>What the limits of {run} would have done:</source>
         <translation>{run} 的上限本会做的事：</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>What would lower the peak</source>
-        <translation>怎样降低峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -6209,7 +6209,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Write a note about its purpose or result</source>
+        <source>Write a note about the purpose or result of this run</source>
         <translation>写下用途或结果</translation>
     </message>
     <message>
@@ -6250,7 +6250,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>`py-spy dump --pid {pid}` on {host} shows where it is waiting. Actions run at its next step; if none comes, kill the process there</source>
+        <source>`py-spy dump --pid {pid}` on {host} shows where the process is waiting. Actions run at its next step; if it does not reach one, kill it there</source>
         <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
     </message>
     <message>
@@ -6562,7 +6562,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>check what the script does there, for example reading or writing a whole file</source>
+        <source>check what the script does there, such as reading or writing a whole file</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
     <message>
@@ -6680,7 +6680,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>create the dataset once, outside of the loop</source>
+        <source>create the dataset once, outside the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
     </message>
     <message>
@@ -6740,7 +6740,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
-        <source>diagnose the next run while it trains: kmonitor command last diagnose</source>
+        <source>diagnose the next run while it is training: kmonitor command last diagnose</source>
         <translation>在下一次运行训练时诊断：kmonitor command last diagnose</translation>
     </message>
     <message>
@@ -6972,6 +6972,11 @@
         <translation>函数及其引用的内容</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>functions registered with weakref.finalize</source>
+        <translation>用 weakref.finalize 登记的函数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>garbage collections</source>
         <translation>垃圾回收</translation>
@@ -7028,6 +7033,11 @@
         <translation>主机：总内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>in callbacks</source>
+        <translation>回调</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>in epoch {epoch}, step {step}</source>
         <translation>第 {epoch} 轮第 {step} 步</translation>
@@ -7036,6 +7046,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>in epoch {n} at step {step}</source>
         <translation>在第 {n} 轮第 {step} 步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>in kmonitor</source>
+        <translation>kmonitor</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -7078,6 +7093,11 @@
         <translation>越过它</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>it is rising in a few jumps, as buffers do</source>
+        <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it ran out of memory, as its output shows</source>
         <translation>因内存不足而自行放弃，如其输出所说</translation>
@@ -7086,11 +7106,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it returned, but its process did not exit within {n} s (a non-daemon thread?) and was terminated</source>
         <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rises in a few jumps, as buffers do</source>
-        <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7129,7 +7144,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its data ends at the time limit of its job</source>
+        <source>its data ends at its job's time limit</source>
         <translation>其数据止于作业的时间上限</translation>
     </message>
     <message>
@@ -7249,7 +7264,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer features are missing for its runs. Install {ours} there.</source>
+        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer features are missing for runs there. Install {ours} on that host.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
     </message>
     <message>
@@ -7481,7 +7496,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory pressure: pages are read back from disk, and tasks wait</source>
+        <source>memory pressure: pages are being read back from disk, and tasks are waiting</source>
         <translation>内存不足：要从磁盘取回页，任务在等待</translation>
     </message>
     <message>
@@ -7509,6 +7524,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>models or optimizers are built repeatedly, and something keeps them alive</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>more time is spent {where}</source>
+        <translation>{where}用时更长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -7801,8 +7821,33 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>offline {time}</source>
+        <source>offline for {time}</source>
         <translation>离线 {time}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>on checkpoints</source>
+        <translation>检查点</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>on compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>on other work</source>
+        <translation>其他工作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>on validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>on {time}, the database was found to be damaged and was renamed to {file}; everything readable was recovered, and the affected runs show what is missing. Remove that file to clear this message</source>
+        <translation>数据库于 {time} 发现已损坏，并改名为 {file}；其中能读取的内容均已恢复，缺失的部分在受影响的运行中已标明。删除该文件后便不再提示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
@@ -8153,7 +8198,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>role {role}, was {name}, {before}</source>
+        <source>role {role} (was {name}, {before})</source>
         <translation>角色：{role}，之前为 {name}，{before}</translation>
     </message>
     <message>
@@ -8173,7 +8218,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>run {name} less often, for example every n steps or epochs</source>
+        <source>run {name} less often, for example, every n steps or epochs</source>
         <translation>降低 {name} 的运行频率，例如每 n 步或每 n 轮运行一次</translation>
     </message>
     <message>
@@ -8190,7 +8235,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>save less often, or weights only</source>
+        <source>save less often, or save only the weights</source>
         <translation>少保存几次，或只保存权重</translation>
     </message>
     <message>
@@ -8293,7 +8338,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>steps are running again, after {n} s without one</source>
+        <source>steps are running again after {n} s without one</source>
         <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
@@ -8389,13 +8434,8 @@
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the database was found to be damaged on {time} and renamed to {file}; everything readable was recovered, and the affected runs show what is missing. Remove that file to clear this message</source>
-        <translation>数据库于 {time} 发现已损坏，并改名为 {file}；其中能读取的内容均已恢复，缺失的部分在受影响的运行中已标明。删除该文件后便不再提示</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the dataset cache is filling: {steps} of {of_steps} steps</source>
+        <source>the dataset cache is filling up: {steps} of {of_steps} steps</source>
         <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
     <message>
@@ -8585,7 +8625,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the run reported its layers and weights, but not their connections</source>
+        <source>the run reported its layers and weights, but not how the layers are connected</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
     </message>
     <message>
@@ -8675,7 +8715,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>this model accepts no other, or Keras is not installed</source>
+        <source>this model accepts no others, or Keras is not installed</source>
         <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
     </message>
     <message>
@@ -8760,7 +8800,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>train each model in a process of its own: kmonitor_agent.run_folds()</source>
+        <source>train each model in its own process: kmonitor_agent.run_folds()</source>
         <translation>在各自的进程中训练每个模型：kmonitor_agent.run_folds()</translation>
     </message>
     <message>
@@ -8997,12 +9037,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{done} fits have ended; this one trains {model}</source>
+        <source>{done} fits have ended; this one is training {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>{done} of {total} processes have ended</source>
+        <source>{done} of {total} processes have finished</source>
         <translation>{total} 个进程中已结束 {done} 个</translation>
     </message>
     <message>
@@ -9012,12 +9052,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): all history is kept until it is set again ({line})</source>
+        <source>{file} cannot be read ({why}): all history is kept until a new setting is made ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): the previous setting applies until it is set again ({line})</source>
+        <source>{file} cannot be read ({why}): the previous setting applies until a new one is set ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前按先前的设置执行（{line}）</translation>
     </message>
     <message>
@@ -9227,7 +9267,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} custom gradients whose trace is unknown</source>
+        <source>{n} custom gradients whose traces are unknown</source>
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
     </message>
     <message>
@@ -9368,7 +9408,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check the disk and memory of this machine</source>
+        <source>{n} stored events were damaged: {restored} were restored, and {marked} are marked as lost; check the disk and memory of this machine</source>
         <translation>{n} 个已存储的事件损坏：已恢复 {restored} 个，{marked} 个标记为丢失；请检查本机的磁盘和内存</translation>
     </message>
     <message>
@@ -9427,31 +9467,6 @@
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{part} takes longer</source>
-        <translation>{part} 用时更长</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{part} takes {share} of the last {n} epochs</source>
-        <translation>{part} 占最近 {n} 轮时间的 {share}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{part} takes {share} of the last {n} fits</source>
-        <translation>{part} 占最近 {n} 次 fit 时间的 {share}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{part} takes {share} of the last {n} folds</source>
-        <translation>{part} 占最近 {n} 折时间的 {share}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{part} takes {share} of the time</source>
-        <translation>{part} 占 {share} 的时间</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{percent} of the time</source>
         <translation>{percent} 的时间</translation>
@@ -9508,8 +9523,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{share} of the increase is {part}</source>
-        <translation>多用的时间中 {share} 是 {part}</translation>
+        <source>{share} of the additional time is spent {where}</source>
+        <translation>多用的时间中 {share} 用于{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of the time in the last {n} epochs was spent {where}</source>
+        <translation>最近 {n} 轮时间的 {share} 用于{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of the time in the last {n} fits was spent {where}</source>
+        <translation>最近 {n} 次 fit 时间的 {share} 用于{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of the time in the last {n} folds was spent {where}</source>
+        <translation>最近 {n} 折时间的 {share} 用于{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of the time was spent {where}</source>
+        <translation>{share} 的时间用于{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9543,12 +9578,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was asked to terminate, for example by kill, systemd or a batch system</source>
+        <source>{signal}: it was asked to terminate, for example, by kill, systemd or a batch system</source>
         <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was interrupted, for example by Ctrl+C</source>
+        <source>{signal}: it was interrupted, for example, by Ctrl+C</source>
         <translation>{signal}：被中断，如按下 Ctrl+C</translation>
     </message>
     <message>
@@ -9598,12 +9633,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; memory pressure: tasks wait for memory {n}% of the time</source>
+        <source>{stall}; tasks are waiting for memory {n}% of the time</source>
         <translation>{stall}；内存不足：任务有 {n}% 的时间在等待内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; tasks wait for the disk {n}% of the time</source>
+        <source>{stall}; tasks are waiting for the disk {n}% of the time</source>
         <translation>{stall}；任务有 {n}% 的时间在等待磁盘</translation>
     </message>
     <message>
@@ -9628,13 +9663,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{text}, about {size} when it is full</source>
+        <source>{text}, about {size} when full</source>
         <translation>{text}，填满时约 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>{text}; that time was spent on {part}</source>
-        <translation>{text}；那些时间用于{part}</translation>
+        <source>{text}; that time was spent {where}</source>
+        <translation>{text}；那些时间用于{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
@@ -9778,7 +9813,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{why}, at the time limit of its job</source>
+        <source>{why}, at its job's time limit</source>
         <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>

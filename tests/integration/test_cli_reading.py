@@ -150,7 +150,7 @@ def test_a_metric_without_a_value_says_why(live_hub: LiveHub):
 
     assert "no steps measured yet" in early
     assert "histogram" not in early
-    assert "the run ended before it was measured" in late
+    assert "the run ended before this was measured" in late
 
 
 def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hub: LiveHub):

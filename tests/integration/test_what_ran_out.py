@@ -233,7 +233,7 @@ def test_address_space_runs_out(tmp_path: Path, kmonitor_home: Path, live_hub: L
     died(script, tmp_path, kmonitor_home, [])
 
     text, said, met_after = shown(live_hub, "ram")
-    assert "process: RLIMIT_AS less its address space" in text
+    assert "process: RLIMIT_AS less the address space in use" in text
     assert "RAM over the last" in text.partition("Before it ended:")[2]
     check_forecast(said, met_after)
     forecasts = [each.forecast for each in said if each.forecast is not None]

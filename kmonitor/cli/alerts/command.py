@@ -61,12 +61,12 @@ def alerts(*, json: JsonOption = False) -> int:
 
     Example: `kmonitor alerts --json`
 
-    They apply to the hub and the window on this host, and only you can change
-    them, from this host.
+    They apply to the hub and the window on this host. Only you can change
+    them, and only from this host.
 
     Args:
-        json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
-            if none is running).
+        json: One JSON object: `command`, `webhook`, `form`, `rules` and `hub` (`on`, `off`, or
+            empty if none is running).
     """
     settings = load_alert_settings(find_folders().settings)
     reply = request_local_hub(find_folders())
@@ -139,7 +139,7 @@ def set_targets(
             settings, **{name: value for name, value in changed.items() if value is not None}
         )
     )
-    print_text("Saved. The hub on this host and an open window will apply it within seconds.")
+    print_text("Saved. The hub on this host and any open window apply the change within seconds.")
     print_text("Try it: kmonitor alerts test")
     _warn_without_hub()
     return DONE
@@ -213,7 +213,7 @@ def _save(settings: AlertSettings) -> None:
 
 @app.command
 def test() -> int:
-    """Send a sample alert now, and report errors.
+    """Send a sample alert now and report any errors.
 
     Example: `kmonitor alerts test`
     """
@@ -274,7 +274,7 @@ def dry_run(
         ]
         print_table(("WHEN", "RUN", "NAME", "RULE", "ALERT"), rows, folds=("ALERT",))
     else:
-        print_text("There would have been no alerts.")
+        print_text("No alerts would have been sent.")
     return DONE
 
 
@@ -341,7 +341,7 @@ def _sent_row(sent: SentAlert, now_wall_s: float) -> tuple[str, ...]:
 
 @app.command(show=False)
 def deliver() -> int:
-    """Send the alerts received from the hub on standard input; used by the hub itself."""
+    """Send the alerts that the hub passes on standard input; used by the hub itself."""
     given = decode_hand_over(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
     deliveries = [Delivery.of(_facts(alert), settings) for alert in given.alerts]

@@ -151,10 +151,10 @@ def _data_home(environ: Mapping[str, str] | None) -> Path:
 
 def _require_own_desktop(environ: Mapping[str, str]) -> None:
     if not sys.platform.startswith(("linux", "freebsd")):
-        raise UserError("Desktop entries exist on Linux only.")
+        raise UserError("Desktop entries exist only on Linux.")
     user = environ.get("SUDO_USER", "")
     if os.geteuid() == 0 and user not in ("", "root"):
         raise UserError(
-            f"This would change root's menu, not that of {user}.",
+            f"This would change root's menu, not {user}'s.",
             "Run it without sudo.",
         )

@@ -110,7 +110,7 @@ def _linux_display(environ: Mapping[str, str]) -> DisplayFound:
         return DisplayFound(Display.SCREEN, f"X display {x11}")
     if x11 or wayland:
         named = f"DISPLAY={x11}" if x11 else f"WAYLAND_DISPLAY={wayland}"
-        return DisplayFound(Display.SILENT, f"{named} does not respond")
+        return DisplayFound(Display.SILENT, f"{named} is not responding")
     return DisplayFound(Display.NONE, "neither DISPLAY nor WAYLAND_DISPLAY is set")
 
 

@@ -38,9 +38,7 @@ def remembered_text() -> str:
     """Advice for finding runs of remembered hosts; empty: there are no such hosts."""
     hosts = [terminal_safe(host.called) for host in HostStore(find_folders()).hosts()]
     return (
-        f"For the runs on a remembered host ({_one_of(hosts)}), add --host {hosts[0]}"
-        if hosts
-        else ""
+        f"For runs on a remembered host ({_one_of(hosts)}), add --host {hosts[0]}" if hosts else ""
     )
 
 

@@ -113,7 +113,7 @@ def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
 
 def _not_yet(run: RunSummary, metric: LimitMetric) -> str:
     if has_ended(run):
-        return "the run ended before it was measured"
+        return "the run ended before this was measured"
     return "no steps measured yet" if metric == "step_time" else "not read yet"
 
 

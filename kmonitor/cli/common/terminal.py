@@ -155,7 +155,7 @@ def is_confirmed(question: str, remedy: str) -> bool:
         UserError: Standard input is no terminal.
     """
     if not sys.stdin.isatty():
-        raise UserError("Cannot ask for confirmation: stdin is not a terminal.", remedy)
+        raise UserError("Cannot ask for confirmation: standard input is not a terminal.", remedy)
     print(f"{question} Type yes: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 

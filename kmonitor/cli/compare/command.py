@@ -158,24 +158,24 @@ def compare(  # noqa: PLR0913 - the user's options
 
     Example: `kmonitor compare pinned:main last --fail-if "ram>+5%"`
 
-    Exit status: 0 if no condition holds; 1 if one holds; 4 if the runs cannot be compared: a run
+    Exit status: 0 if no condition holds; 1 if any holds; 4 if the runs cannot be compared: a run
     or file does not exist, or lacks a value that a condition needs.
 
     Args:
         a: The baseline: a run (its id or name, the beginning of one, or `last`), `pinned:NAME` for
             the newest pinned run with that name, or a file written by `kmonitor export`.
-        b: The run or file to compare with it, given in the same way.
+        b: The run or file to compare with A, specified in the same way.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for
             the value. The names are those in the table's first column. May be repeated.
         markdown: A table in Markdown, for a comment on a pull request.
-        json: One JSON object: `a`, `b`, `measures`, `conditions`, `failed`.
+        json: One JSON object: `a`, `b`, `measures`, `conditions` and `failed`.
         folder: Use the runs in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     if markdown and json:
-        raise UsageError("--markdown and --json are two forms.", "Use one of them.")
+        raise UsageError("--markdown and --json are two forms.", "Use only one of them.")
     conditions = [parse_condition(text) for text in fail_if]
     try:
         before, after = _measures((a, b), HubRoute(host, folder, hub))

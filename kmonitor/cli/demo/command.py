@@ -80,12 +80,12 @@ def demo(*, options: Options = Options()) -> int:
 
     A cross-validation on synthetic handwritten digits: small convolutional networks, trained one
     after another in one process. Keras keeps the traced graphs of each one, so the graph and
-    memory use grow. After two models the demo sets a limit. When the fourth crosses it, the
+    memory use grow. After two models, the demo sets a limit. When the fourth crosses it, the
     training run saves, clears and reloads itself in the middle of `fit`, then continues. The same
     training runs alongside it without kmonitor, and the results are compared bit for bit.
 
-    Exit status 1 if memory does not grow, the limit is not crossed, the reload is not recorded, or
-    the results differ.
+    Exit status: 1 if memory does not grow, the limit is not crossed, the reload is not recorded,
+    or the results differ.
     """
     plan = _plan(options)
     _check_screenshot_options(options, plan)
@@ -261,12 +261,12 @@ def _comparison_sentences(
     if plain:
         grew = bytes_text(max(0, plain[-1].ram_bytes - plain[0].ram_bytes))
         sentences.append(
-            f"Without kmonitor each model left {count_text(growth_per_model(plain))} operations "
+            f"Without kmonitor, each model left {count_text(growth_per_model(plain))} operations "
             f"behind; RAM grew by {grew} over {len(plain) - 1} models."
         )
     if monitored:
         sentences.append(
-            f"With it the graph peaked at {count_text(evidence.peak_operations)} operations and "
+            f"With it, the graph peaked at {count_text(evidence.peak_operations)} operations and "
             f"ended at {count_text(monitored[-1].operations)}."
         )
     if evidence.graph_verdict is not None:

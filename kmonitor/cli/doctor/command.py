@@ -129,18 +129,20 @@ def doctor(
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:
-    """Check this machine: libraries, display, driver, framework, hub, folders, ssh, hosts.
+    """Check this machine: libraries, display, driver, framework, hub, folders, ssh and hosts.
 
     Example: `kmonitor doctor`
 
     Nothing is started, installed or kept here; a small test file is written and removed. All
-    remembered hosts are contacted in parallel, for 15 s at most, and a hub is started if none is
-    running there. Exit status 1 if something is bad: kmonitor cannot work here, or the host given
+    remembered hosts are contacted in parallel, for at most 15 s, and a hub is started if none is
+    running there. Exit status: 1 if something is bad: kmonitor cannot work here, or the host given
     with `--host` cannot be reached. A note means that something optional is missing.
 
     Args:
-        json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
-        verify: Only verify the checksum of every stored event; takes about 2 s per million events.
+        json: One JSON list of objects with `subject`, `state` (ok, note or bad), `found` and
+            `remedy`.
+        verify: Verify the checksum of every stored event and nothing else; takes about 2 s per
+            million events.
         host: Check only ssh and this host: an ssh destination, or a name from `kmonitor hosts`.
     """
     folders = find_folders()
@@ -342,9 +344,9 @@ def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
     """Report the users that can read the hub's metrics."""
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)
-        who = "every user of this host" if is_local else "anybody who can reach that port"
+        who = "every user of this host" if is_local else "anyone who can reach that port"
         found = f"{reply.prometheus} has no authentication: {who} can read run names and metrics"
-        remedy = "" if is_local else "to serve them to this host only: --prometheus 127.0.0.1:9188"
+        remedy = "" if is_local else "to serve them only to this host: --prometheus 127.0.0.1:9188"
         yield Finding("metrics", "ok" if is_local else "note", found, remedy)
     if reply.otlp:
         yield Finding("metrics", "ok", f"sent to {reply.otlp}")
@@ -473,7 +475,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
     for subject, path in (("database", folders.database), ("socket", folders.runtime)):
         kind = file_system_of(path)
         if kind in NETWORK_FILE_SYSTEMS:
-            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
+            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay put"
             found = f"{path} is on a network file system ({kind})"
             yield Finding(f"{subject} disk", "bad", found, remedy)
         elif kind:
@@ -487,7 +489,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
         yield Finding("network home", "note", found)
     kind = file_system_of(folders.spool)
     if kind in NETWORK_FILE_SYSTEMS:
-        found = f"{folders.spool} is on a network file system ({kind}), used by this host only"
+        found = f"{folders.spool} is on a network file system ({kind}), used only by this host"
         yield Finding("spool disk", "ok", found)
 
 

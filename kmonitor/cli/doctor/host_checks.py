@@ -67,7 +67,7 @@ def _settings(client: str, addresses: Sequence[str]) -> Finding:
         result = _run_command([client, "-G", "--", address])
         if result is None or result[0]:
             last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
-            found = f"not read for {address}: {last or 'ssh -G does not respond'}"
+            found = f"not read for {address}: {last or 'ssh -G is not responding'}"
             return Finding("ssh settings", "bad", found, "see ~/.ssh/config")
     return Finding("ssh settings", "ok", f"read for {pluralized(len(addresses), 'host')}")
 
@@ -84,10 +84,10 @@ def _agent() -> Finding:
     tool = shutil.which("ssh-add")
     result = _run_command([tool, "-l"]) if tool is not None else None
     if result is None or result[0] == _NO_AGENT:
-        found = "SSH_AUTH_SOCK points to one, but it does not respond"
+        found = "SSH_AUTH_SOCK points to one, but it is not responding"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     if result[0] == _NO_KEYS:
-        found = "it holds no key; a key file without a passphrase does not need the agent"
+        found = "it holds no keys; a key file without a passphrase does not need the agent"
         return Finding("ssh agent", "note", found, "ssh-add")
     n_keys = len(result[2].strip().splitlines())
     return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")

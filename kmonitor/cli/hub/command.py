@@ -100,9 +100,9 @@ def run(
     Example: `kmonitor hub --keep-days 90`
 
     Training runs send data to it, and `kmonitor` and the other commands read from it; both start a
-    hub automatically when none is running.
+    hub automatically if none is running.
 
-    Under systemd its log goes to the journal. `kmonitor hub keep` sets the default limits of its
+    Under systemd, its log goes to the journal. `kmonitor hub keep` sets the default limits of its
     history.
 
     Args:
@@ -114,7 +114,7 @@ def run(
             a password; or `here` for a
             local file. Default: as set with `kmonitor hub store`.
         prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
-            without authentication: anybody who can reach the port can read run names and metrics.
+            without authentication: anyone who can reach the port can read run names and metrics.
         otlp: Send metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318.
     """
     folders = find_folders()
@@ -191,12 +191,12 @@ def print_metrics_addresses(reply: HubReply) -> None:
 
 @app.command
 def status(*, json: JsonOption = False) -> int:
-    """Show whether a hub is running for this user. Exit status 1 when none is.
+    """Show whether a hub is running for this user. Exit status: 1 if none is.
 
     Example: `kmonitor hub status --json`
 
     Args:
-        json: One JSON object, or null when none is running.
+        json: One JSON object, or null if none is running.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -271,7 +271,7 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
 
     Example: `kmonitor hub keep --keep-days 90 --keep-size 20GiB`
 
-    A running hub applies it within seconds, unless it was started with `--keep-days` or
+    A running hub applies the change within seconds, unless it was started with `--keep-days` or
     `--keep-size`. Pinned and live runs are always kept.
 
     Args:
@@ -287,7 +287,7 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
             save_keep(folders, found)
             if reply is not None and reply.retention_is_fixed:
                 print_stderr("The running hub was started with --keep-days or --keep-size:")
-                print_stderr("these take precedence until it is started without them.")
+                print_stderr("these take precedence until it is restarted without them.")
     try:
         load_keep(folders)
     except KeepUnreadable as exc:

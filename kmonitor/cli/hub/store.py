@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
     """Show or set where all your hubs keep their history; without a URL, only show it.
 
-    A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs and
-    shows the runs of all of them. The connection is tested before the setting is saved, and the
+    A team database on a PostgreSQL server is shared by many hubs: each stores its own runs and
+    shows those of every hub. The connection is tested before the setting is saved, and the
     setting takes effect the next time a hub starts.
 
     Args:
@@ -69,7 +69,8 @@ def _print_restart_hint(folders: Folders) -> None:
             "The running hub is not affected: stop it with kmonitor hub stop, and the next"
         )
         print_stderr(
-            "one keeps its history there. Training runs continue in the meantime and lose no data."
+            "one will keep its history there. Training runs continue in the meantime and lose no "
+            "data."
         )
 
 
@@ -141,7 +142,9 @@ def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], obj
         try:
             return history_move.copy_history(path, database, on_progress)
         except READ_ERRORS as exc:
-            remedy = "Run it again once the server is back: it continues where it stopped."
+            remedy = (
+                "Run the command again when the server is back; it continues where it left off."
+            )
             raise UserError(f"The copy was interrupted: {exc}.", remedy) from exc
         finally:
             database.close()

@@ -102,10 +102,11 @@ def show(
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event per line.
+        json: One JSON object: `summary`, `verdicts` and `events`; with `--follow`, one event per
+            line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
             epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the
-            command waits for the hub to come back. The exit status is 5 if the run failed, was
+            command waits for the hub to come back. Exit status: 5 if the run failed, was
             interrupted, or was lost.
         folder: Use the runs in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from

@@ -157,7 +157,7 @@ def top(
     Example: `kmonitor top --sort ram`
 
     Enter opens the details of the selected run. `p`, `s`, `r`, `c` and `x` pause, save, reload,
-    collect and stop it after asking for confirmation. `?` lists all keys, `q` quits.
+    collect and stop it after asking for confirmation. `?` lists all keys; `q` quits.
 
     Args:
         sort: Order of the runs; `o` changes it.
@@ -170,7 +170,7 @@ def top(
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
         raise UsageError(
             "kmonitor top needs a terminal with cursor control.",
-            "Instead use: kmonitor runs, or kmonitor runs --watch --json",
+            "Use instead: kmonitor runs, or kmonitor runs --watch --json",
         )
     state = TopState(sort=sort, states=() if ended else ("live",))
     with ExitStack() as stack:

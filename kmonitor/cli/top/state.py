@@ -35,7 +35,7 @@ QUESTIONS: Final[dict[CommandName, str]] = {
     "resume": 'Resume "{name}"? y or n',
     "save": 'Save a checkpoint of "{name}" at the end of the current epoch? y or n',
     "reload": 'Save, clear and reload "{name}" at the end of the current epoch? y or n',
-    "collect": 'In "{name}", free traces of models that no longer exist? y or n',
+    "collect": 'Free traces of models that no longer exist in "{name}"? y or n',
     "stop": 'Stop "{name}" at the end of the current epoch? y or n',
 }
 KEYS_TEXT: Final = (
@@ -203,7 +203,7 @@ class TopState:
         if key in ("y", "Y"):
             return "send"
         self.question = None
-        self.note = "Cancelled."
+        self.note = "Canceled."
         return ""
 
     def _type(self, key: str) -> None:

@@ -296,7 +296,7 @@ class NetworkEndpoint:
         )
         if not is_guarded:
             raise NetworkRefused(
-                "The hub's port would have been open to everybody, so it was closed."
+                "The hub's port would have been open to everyone, so it was closed."
             )
         wanted = (str(self.bound.ip), self.bound.port)
         listening = _listening()

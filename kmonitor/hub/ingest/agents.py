@@ -124,7 +124,7 @@ class AgentService:
         if minor < max(oldest, hello.minor_versions[0]):
             self._faults.record("ingest: version", hello.minor_versions)
             text = (
-                f"this hub speaks KM1 minor versions {oldest} to {newest}, the agent "
+                f"this hub speaks KM1 minor versions {oldest} to {newest}, and the agent speaks "
                 f"{hello.minor_versions[0]} to {hello.minor_versions[1]}: update the older one"
             )
             error = ErrorMessage(code="unsupported", text=text, fatal=True, run=hello.run)

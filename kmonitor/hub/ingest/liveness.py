@@ -30,7 +30,7 @@ _AWAITED_S = 10.0
 of the process may hold its lock."""
 
 _GONE = "its process ended unexpectedly"
-_AT_LIMIT = "its data ends at the time limit of its job"
+_AT_LIMIT = "its data ends at its job's time limit"
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -168,7 +168,7 @@ class Liveness:
         if record.ends_at_limit:
             return f"{text}; {_AT_LIMIT}"
         is_past = ends_s is not None and self._clock.wall_s() > ends_s
-        return f"{text}; the time limit of its job has passed" if is_past else text
+        return f"{text}; its job's time limit has passed" if is_past else text
 
     def _set_liveness(
         self, record: RunRecord, liveness: Literal["", "silent", "lost"], why: str

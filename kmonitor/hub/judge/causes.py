@@ -43,14 +43,14 @@ class Cause(StrEnum):
     ZOMBIES = "child processes exited and were never reaped (zombies)"
     BLOCKS = "blocks of shared memory are created and never unlinked"
     DISK = "files are written and never removed"
-    PRESSURE = "memory pressure: pages are read back from disk, and tasks wait"
+    PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
     FILLING = "a dataset cache that is filling up"
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
     GARBAGE = "garbage collections take longer because there are more objects"
     PART = "one of the measured parts of the step or epoch time"
-    UNKNOWN = "unknown: nothing that is measured explains it"
+    UNKNOWN = "unknown: none of the measurements explain it"
 
 
 class Confidence(StrEnum):
@@ -70,7 +70,7 @@ class Remedy(StrEnum):
     TENSORS_NOT_NUMBERS = "pass tensors instead of Python numbers to the function"
     FUNCTION_ONCE = "create the function once, outside the loop"
     COLLECT_EACH = "call collect() after each model"
-    RUN_FOLDS = "train each model in a process of its own"
+    RUN_FOLDS = "train each model in its own process"
     BUILD_ONCE = "build the model and optimizer once, outside the loop"
     DIAGNOSE = "compare Python's allocations in two epochs or fits"
     FEWER_WORKERS = "start fewer workers, or restart them for each epoch"

@@ -77,9 +77,9 @@ class WhyNot(StrEnum):
     TOO_FEW = "too few epochs or fits"
     TOO_SMALL = "the rise is small, or no larger than the noise"
     NO_TREND = "no lasting trend"
-    STEPS = "it rises in a few jumps"
-    SLOWING = "its growth slows"
-    BENDING = "it levels off"
+    STEPS = "it is rising in a few jumps"
+    SLOWING = "its growth is slowing"
+    BENDING = "it is leveling off"
     STOPPED = "it rose earlier, but not recently"
 
 

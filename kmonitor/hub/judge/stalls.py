@@ -126,7 +126,7 @@ class StallMonitor:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
             _clear(record)
-            text = f"steps are running again, after {t_s - was:.0f} s without one"
+            text = f"steps are running again after {t_s - was:.0f} s without one"
             self._event_log.notify(record, t_s, "info", "steps_again", text)
 
     def _excuse(self, record: RunRecord, t_s: float) -> None:
@@ -148,9 +148,9 @@ def _pressure_text(sample: Sample) -> str:
     memory = sample.memory_pressure_fraction or 0.0
     disk = sample.io_pressure_fraction or 0.0
     if memory >= _MUCH_MEMORY:
-        return f"; memory pressure: tasks wait for memory {100 * memory:.0f}% of the time"
+        return f"; tasks are waiting for memory {100 * memory:.0f}% of the time"
     if disk >= _MUCH_DISK:
-        return f"; tasks wait for the disk {100 * disk:.0f}% of the time"
+        return f"; tasks are waiting for the disk {100 * disk:.0f}% of the time"
     return ""
 
 

@@ -63,7 +63,7 @@ class MetricsExporters:
         who = (
             "every user of this host"
             if address.ip.is_loopback
-            else "anybody who can reach this port"
+            else "anyone who can reach this port"
         )
         log = LOG.info if address.ip.is_loopback else LOG.warning
         log(
@@ -145,9 +145,9 @@ def page_address(bind: str) -> BindAddress:
     except NetworkRefused as exc:
         raise ExporterRefused(
             f"--prometheus: {exc.what}",
-            "Use the form ADDRESS:PORT, such as 127.0.0.1:9188 for this host only; with a network"
-            " address, anybody who can reach the port can read the metrics without"
-            " authentication.",
+            "Use the form ADDRESS:PORT, such as 127.0.0.1:9188 for this host only; with a "
+            "network address, anyone who can reach the port can read the metrics without "
+            "authentication.",
         ) from exc
 
 

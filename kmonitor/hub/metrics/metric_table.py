@@ -54,7 +54,7 @@ LAST_EVENT: Final = _of_run(
     "last_event_timestamp_seconds", "s", "Time of the newest event that the hub received, UTC"
 )
 RAM: Final = _of_run(
-    "ram_bytes", "By", "Memory of the process and its children that the kernel cannot reclaim"
+    "ram_bytes", "By", "Memory that the kernel cannot reclaim, for the process and its children"
 )
 RAM_LIMIT: Final = _of_run(
     "ram_limit_bytes", "By", "RAM available to the run: what it holds and what is left"
@@ -86,7 +86,7 @@ VERDICT: Final = _of_run(
     "verdict", "", "1 for a metric that is growing or suspected of leaking", "metric", "state"
 )
 FAULTS: Final = _of_run("faults", "", "Internal kmonitor errors in the training process")
-GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")
+GAPS: Final = _of_run("lost_events", "", "Lost events of the run")
 
 EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",
@@ -120,7 +120,7 @@ RECLAIMED: Final = MetricDefinition(
     "counter",
 )
 RECLAIMING: Final = MetricDefinition(
-    "kmonitor_run_reclaim_seconds", "s", "Time that the training process waited for reclaims",
+    "kmonitor_run_reclaim_seconds", "s", "Time the training process spent waiting for reclaims",
     _ACTIONS, RUN, "counter",
 )  # fmt: skip
 
@@ -132,7 +132,7 @@ OF_SAMPLE: Final = {
     "ram_unique_bytes": _of_sample(
         "unique_bytes", "By", "Unique set size (USS): what would be freed if the process ended"
     ),
-    "ram_children_bytes": _of_sample("children_bytes", "By", "Memory of its children"),
+    "ram_children_bytes": _of_sample("children_bytes", "By", "Memory of the process's children"),
     "ram_peak_bytes": _of_sample(
         "resident_peak_bytes", "By", "Peak resident set size (RSS) so far"
     ),
@@ -144,9 +144,7 @@ OF_SAMPLE: Final = {
     "ram_left_bytes": _of_sample(
         "ram_left_bytes", "By", "Memory that the process can still allocate"
     ),
-    "swapped_bytes": _of_sample(
-        "swapped_bytes", "By", "Memory of the process that is swapped out"
-    ),
+    "swapped_bytes": _of_sample("swapped_bytes", "By", "Swapped-out memory of the process"),
     "vram_left_bytes": _of_sample("vram_left_bytes", "By", "VRAM free on the device"),
     "open_files": _of_sample("open_files", "", "Open file descriptors of the process"),
     "open_files_of": _of_sample("open_files_limit", "", "Limit on open file descriptors"),
@@ -179,10 +177,10 @@ OF_SAMPLE: Final = {
     ),
     "major_faults": _of_sample("major_faults", "", "Major page faults of the process"),
     "memory_pressure_fraction": _of_sample(
-        "memory_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for memory"
+        "memory_pressure_ratio", "1", "Share of the last 10 s during which tasks waited for memory"
     ),
     "io_pressure_fraction": _of_sample(
-        "io_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for a disk"
+        "io_pressure_ratio", "1", "Share of the last 10 s during which tasks waited for a disk"
     ),
     "cgroup_high_events": _of_sample(
         "cgroup_high_events", "", "Number of times that the cgroup was throttled at memory.high"
@@ -195,7 +193,7 @@ OF_SAMPLE: Final = {
         "device_process_bytes", "By", "VRAM used by this process, as reported by the driver"
     ),
     "device_utilisation_fraction": _of_sample(
-        "device_utilisation_ratio", "1", "Share of time in which the device was busy"
+        "device_utilisation_ratio", "1", "Share of time that the device was busy"
     ),
     "device_temperature_c": _of_sample(
         "device_temperature_celsius", "Cel", "Temperature of the device, as reported by the driver"
@@ -214,12 +212,14 @@ OF_SAMPLE: Final = {
     ),
     "code_regions": _of_sample("code_regions", "", "Compiled code regions"),
     "cpu_cores": _of_sample("cpu_cores", "", "CPUs used by the process"),
-    "children_cpu_cores": _of_sample("children_cpu_cores", "", "CPUs used by its children"),
+    "children_cpu_cores": _of_sample(
+        "children_cpu_cores", "", "CPUs used by the process's children"
+    ),
     "cpu_throttled_fraction": _of_sample(
-        "cpu_throttled_ratio", "1", "Share of time in which its cgroup was throttled"
+        "cpu_throttled_ratio", "1", "Share of time that the process's cgroup was throttled"
     ),
     "disk_wait_fraction": _of_sample(
-        "disk_wait_ratio", "1", "Share of time in which it waited for the disk"
+        "disk_wait_ratio", "1", "Share of time that the process waited for the disk"
     ),
     "cpu_clock_hz": _of_sample(
         "cpu_clock_hertz", "Hz", "Clock frequency of the CPU that the process last ran on"
@@ -257,7 +257,7 @@ HUB_RECLAIMS: Final = _counted(
 )
 HUB_CPU: Final = _counted("hub_cpu_seconds", "s", "CPU time of the hub")
 HUB_FAULTS: Final = _counted(
-    "hub_faults", "", "Internal errors of the hub since it started", "part"
+    "hub_faults", "", "Internal errors in the hub since it started", "part"
 )
 HUB_REMOVED: Final = _counted(
     "hub_runs_removed", "", "Runs removed to limit the size of the history"

@@ -148,7 +148,7 @@ def _session_died(record: RunRecord, event: SessionDied) -> None:
     record.phase_why = event.why
     if is_at_limit:
         record.cause = f"time limit ({event.signal})"
-        record.phase_why = f"{event.why}, at the time limit of its job"
+        record.phase_why = f"{event.why}, at its job's time limit"
 
 
 def _cause(event: SessionDied) -> str:

@@ -238,7 +238,7 @@ class HubEventLog:
             t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
-            why="neither the training machine nor the hub still has these",
+            why="these are no longer on the training machine or the hub",
         )
         self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
         self.append(record, [(last, "lost", gap, encode_event(gap))])
@@ -441,7 +441,7 @@ class HubEventLog:
             self._faults.record("store: refused", exc, of=_named(batch))
             return []
         row, key, seq, t_s, wall_s, kind, _body = batch.events[0]
-        run = self.registry.id_of(key) or "a run that is gone"
+        run = self.registry.id_of(key) or "a run that no longer exists"
         self._faults.record("store: refused", exc, of=f"event {seq} of {run}")
         if kind == "lost":
             return []

@@ -74,8 +74,8 @@ class EventVerifier:
             return ""
         found = self.restored + self.marked
         return (
-            f"{found} stored events were damaged: {self.restored} were restored, {self.marked}"
-            " are marked as lost; check the disk and memory of this machine"
+            f"{found} stored events were damaged: {self.restored} were restored, and "
+            f"{self.marked} are marked as lost; check the disk and memory of this machine"
         )
 
     def check(self) -> None:

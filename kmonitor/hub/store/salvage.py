@@ -222,9 +222,9 @@ class PutAside:
         """Event and remedy, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
-            f"the database was found to be damaged on {when} and renamed to {self.path};"
-            " everything readable was recovered, and the affected runs show what is missing."
-            " Remove that file to clear this message"
+            f"on {when}, the database was found to be damaged and was renamed to {self.path}; "
+            "everything readable was recovered, and the affected runs show what is missing. "
+            "Remove that file to clear this message"
         )
 
 

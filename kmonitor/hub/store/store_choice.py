@@ -141,8 +141,7 @@ def _names_password(store: str) -> bool:
 
 def _password_shown() -> StoreRefused:
     return StoreRefused(
-        "The URL contains a password, which everybody on this machine can see in the process"
-        " list.",
+        "The URL contains a password, which everyone on this machine can see in the process list.",
         "Leave it out and put it in ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD,"
         " or use an entry in a connection service file: postgresql:///?service=NAME.",
     )

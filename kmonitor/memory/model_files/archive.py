@@ -213,7 +213,7 @@ def untrusted_items(config: Any) -> list[str]:
 
 def _iterate_untrusted(node: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
-        yield "an endlessly nested configuration"
+        yield "an infinitely nested configuration"
         return
     if isinstance(node, Mapping):
         found = cast("Mapping[str, Any]", node)

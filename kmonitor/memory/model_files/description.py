@@ -131,7 +131,7 @@ def _file(path: Path) -> Path:
 def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     compiled = config.get("compile_config")
     if not isinstance(config.get("class_name"), str):
-        raise UserError("The file's configuration names no model class.")
+        raise UserError("The file's configuration does not name a model class.")
     compile_config = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
     if not compile_config.get("optimizer"):
         # `to_json` leaves no optimizer in it; Keras would take one of its own choice.
@@ -160,8 +160,8 @@ def _require_trust(path: Path, configs: list[dict[str, Any]], custom: Path | Non
                 f"{path} uses classes that are not part of Keras:"
                 f" {', '.join((holding or untrusted)[:5])}."
             ),
-            "For custom classes use --custom classes.py, which runs that file. Code inside the"
-            " model file runs only with --allow-code; use it only if you trust its author.",
+            "For custom classes, use --custom classes.py, which runs that file. Code inside the "
+            "model file runs only with --allow-code; use it only if you trust its author.",
         )
 
 
@@ -350,7 +350,7 @@ def answer_of(
             raise
         if answer is None:
             child.kill()
-            raise UserError(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
+            raise UserError(f"The process that {doing} took longer than {_PATIENCE_S:.0f} s.")
     try:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as exc:
@@ -425,7 +425,7 @@ _NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not d
 def remedy(error: str) -> str:
     """Remedy for a process' error; empty if none is known."""
     if "No module named 'keras'" in error:
-        return "Run this in the environment that you train in, where Keras is installed."
+        return "Run this in the Python environment used for training, where Keras is installed."
     if _NO_CLASS.search(error):
-        return "For custom classes use --custom classes.py, which runs that file."
+        return "For custom classes, use --custom classes.py, which runs that file."
     return ""

@@ -39,7 +39,7 @@ def layout_of_file(path: Path) -> ModelLayout:
     """
     archive = read_archive(path)
     if WEIGHTS not in archive.members:
-        raise CannotTell("weights outside of an HDF5 file")
+        raise CannotTell("weights outside an HDF5 file")
     try:
         return _Layout(archive.config, read_hdf5(path, WEIGHTS)).read()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as exc:
@@ -120,7 +120,7 @@ class _Layout:
     def read(self) -> ModelLayout:
         self._read_layers(self._config, "", "", is_trained=True)
         if len(self._owned) != len(self._arrays):
-            raise CannotTell("weights that belong to no layer")
+            raise CannotTell("weights that do not belong to any layer")
         shapes = {
             path: [self._variables[each].shape for each in indices]
             for path, indices in self._variable_indices.items()
@@ -382,7 +382,7 @@ class _Walker:
     def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
         """Add a model's calls; return indices of its outputs."""
         if depth > _DEEPEST:
-            raise CannotTell("endlessly nested models")
+            raise CannotTell("infinitely nested models")
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
         shapes = [self._graph.tensors[each].shape for each in inputs]
         if wanted != shapes:

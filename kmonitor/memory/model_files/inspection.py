@@ -165,7 +165,7 @@ def _of_archive(path: Path, n_bytes: int) -> ModelFile:
 def _of_json(path: Path, n_bytes: int) -> ModelFile:
     config = read_json(path)
     if not isinstance(config.get("class_name"), str):
-        raise damaged(path, "it is a JSON file, but it names no model class")
+        raise damaged(path, "it is a JSON file, but it does not name a model class")
     compiled = _compiled(_mapping(config.get("compile_config")))
     file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compile_settings=compiled)
     return _with_contents(file, config, Hdf5Contents())

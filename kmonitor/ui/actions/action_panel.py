@@ -186,7 +186,7 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
             "This run belongs to another of the team's hubs: connect to its host to send actions."
         )
     if not run.actions:
-        return tr("This run accepts no actions: it was started with commands=False.")
+        return tr("This run does not accept actions: it was started with commands=False.")
     return ""
 
 
@@ -238,7 +238,7 @@ _BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
         "layers",
         "auto",
         "plain",
-        later("Collect, then reload if that was not enough; never restarts"),
+        later("Collect, then reload if that is not enough; never restart"),
     ),
     "restart": (
         "restart",
@@ -374,10 +374,10 @@ def _save_variants() -> tuple[ActionVariant, ...]:
 def _reload_variants() -> tuple[ActionVariant, ...]:
     usual = tr("Assigns the saved values to the existing variables. Always safe.")
     recreate = tr(
-        "Also releases the variables and creates them again from the file, so that the "
-        "allocator can defragment. Only done where it is safe: with one optimizer, no "
-        "tf.function in your code that uses the variables, and no distribution strategy. "
-        "Otherwise they are kept and the record says why. The training result is the same."
+        "Also releases the variables and recreates them from the file, so that the allocator can "
+        "defragment. This is done only where it is safe: with one optimizer, no tf.function in "
+        "your code that uses the variables, and no distribution strategy. Otherwise, the "
+        "variables are kept, and the record says why. The training result is the same."
     )
     return (
         ActionVariant(
@@ -410,8 +410,8 @@ class Confirmation:
 def confirm_stop(run: RunSummary) -> Confirmation:
     """Return the question to ask before a training is stopped."""
     text = tr(
-        "Training saves a checkpoint if possible and ends after the current epoch; fit "
-        "returns as if all epochs were done. It cannot be restarted from here."
+        "Training saves a checkpoint if possible and ends after the current epoch; fit returns "
+        "as if all epochs had been completed. Training cannot be restarted from here."
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
     return Confirmation(title, text, tr("Stop training"), tr("Keep running"))
@@ -434,9 +434,9 @@ def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Conf
 
 def _confirm_restart(run: RunSummary) -> Confirmation:
     text = tr(
-        "The process ends after the current epoch and kmonitor run starts the script again,"
-        " which resumes from that point. Weights, optimizer, history and random state are kept;"
-        " code before fit runs again."
+        "The process ends after the current epoch, and kmonitor run starts the script again; the "
+        "script resumes from that point. Weights, optimizer, history and random state are kept; "
+        "code before fit runs again."
     )
     title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
     return Confirmation(title, text, tr("Restart process"), tr("Keep running"))

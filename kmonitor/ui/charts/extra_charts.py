@@ -235,7 +235,7 @@ class ExtraCharts:
         if has_ended(run):
             return tr("This was not measured in this run.")
         if kind.log:
-            return tr("Shown once an epoch has reported it.")
+            return tr("Shown once an epoch has reported this metric.")
         return tr("Waiting for the first reading\u2026")
 
 

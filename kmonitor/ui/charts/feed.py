@@ -450,4 +450,5 @@ def _flag_tooltip(record: ActionRecord) -> str:
     text = record_tooltip(record)
     if record.action not in RECLAIMS:
         return text
-    return f"{text}\n{tr('Click to show its row in the table below')}"
+    hint = tr("Click to show this action's row in the table below")
+    return f"{text}\n{hint}"

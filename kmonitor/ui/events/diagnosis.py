@@ -167,10 +167,10 @@ class DiagnosisStore:
 def no_diagnosis_text() -> str:
     """Explanation of a diagnosis, for a run without one."""
     return tr(
-        "At the next safe point, a diagnosis finds which Python objects have grown in "
-        "number since the previous diagnosis and what holds traces; at the end of the next "
-        "epoch, it finds which lines allocated memory. Training waits for it, usually for "
-        "less than a second, and the training result does not change."
+        "At the next safe point, a diagnosis finds which Python objects have grown in number "
+        "since the previous diagnosis and what holds traces; at the end of the next epoch, it "
+        "finds which lines allocated memory. Training waits for the diagnosis, usually for less "
+        "than a second, and the training result does not change."
     )
 
 

@@ -248,8 +248,8 @@ def resume_text(run: RunSummary) -> str:
         )
     epoch = "?" if run.checkpoint_epoch is None else run.checkpoint_epoch + 1
     return tr(
-        "Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
-        " `kmonitor restore` turns it into a model"
+        "Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it "
+        "and `kmonitor restore` turns it into a model"
     ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
 
 

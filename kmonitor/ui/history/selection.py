@@ -131,7 +131,7 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
         ),
         _action(
             *("note", "note", tr("Note\u2026"), shortcut_keys("history_note")),
-            *(one or why_not, tr("Write a note about its purpose or result")),
+            *(one or why_not, tr("Write a note about the purpose or result of this run")),
         ),
         _action(
             *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), shortcut_keys("history_pin")),

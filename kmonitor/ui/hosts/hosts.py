@@ -116,7 +116,7 @@ class Host:
         )
         if self.link.state == "lost":
             age = duration_text(max(0.0, now_wall_s - self.link.lost_wall_s))
-            note = tr("offline {time}").format(time=age)
+            note = tr("offline for {time}").format(time=age)
             return HostState(self.address, self.name, note, "crit", tooltip)
         if self._what:
             return HostState(self.address, self.name, tr("unreachable"), "crit", tooltip)
@@ -163,7 +163,7 @@ class Host:
         ]
         if self.same_as:
             lines.append(
-                tr("It shares a hub with {host}; its runs are listed there.").format(
+                tr("This host's runs are listed under {host}, with which it shares a hub.").format(
                     host=self.same_as
                 )
             )
@@ -281,8 +281,8 @@ def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
         return ""
     if _numbers(theirs) < _numbers(ours):
         text = tr(
-            "kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer"
-            " features are missing for its runs. Install {ours} there."
+            "kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer features "
+            "are missing for runs there. Install {ours} on that host."
         )
     else:
         text = tr(

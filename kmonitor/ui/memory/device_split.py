@@ -222,9 +222,9 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
     elif backend == "jax":
         paragraphs.append(
             tr(
-                "JAX preallocates three quarters of the VRAM at startup, unless "
-                "XLA_PYTHON_CLIENT_PREALLOCATE=false is set, so a full GPU does not show "
-                "how much the model needs."
+                "Unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set, JAX preallocates three "
+                "quarters of the VRAM at startup, so a full GPU does not show how much the model "
+                "needs."
             )
         )
     paragraphs.append(

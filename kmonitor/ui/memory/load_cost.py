@@ -137,7 +137,7 @@ class LoadCostStore:
             return ""
         if not self._done:
             return tr("The first process is loading the model\u2026")
-        return tr("{done} of {total} processes have ended").format(
+        return tr("{done} of {total} processes have finished").format(
             done=self._done, total=self._total
         )
 
@@ -147,7 +147,7 @@ class LoadCostStore:
         if self._is_running:
             return "", "mute"
         if self._was_cancelled:
-            return tr("Cancelled; no results."), "mute"
+            return tr("Canceled; no results."), "mute"
         if self._costs:
             text = tr(
                 "Median memory and best time. Memory is the RAM of the process, not "
@@ -157,8 +157,8 @@ class LoadCostStore:
             return text, "mute"
         return (
             tr(
-                "Each loading method runs in new processes, in alternating order. That takes a"
-                " few seconds per process and needs enough memory for the model."
+                "Each loading method runs in new processes, in alternating order. This takes a "
+                "few seconds per process and needs enough memory for the model."
             ),
             "mute",
         )

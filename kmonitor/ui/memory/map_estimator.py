@@ -178,7 +178,7 @@ def map_page_state(estimator: MapEstimator) -> MapPageState:
             subtitle="",
             is_filled=False,
             text=tr("No run is selected."),
-            remedy=tr("Select a run, or open a model file: .keras, .h5, or .json."),
+            remedy=tr("Select a run, or open a model file: .keras, .h5 or .json."),
             has_device=False,
             has_file=False,
         )

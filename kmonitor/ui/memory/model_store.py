@@ -19,7 +19,7 @@ from kmonitor_agent.wire.messages.model_layout import (
     VariableLayout,
 )
 
-NO_CALLS: Final = "the run reported its layers and weights, but not their connections"
+NO_CALLS: Final = "the run reported its layers and weights, but not how the layers are connected"
 
 
 class ModelStore:

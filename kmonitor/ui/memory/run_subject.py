@@ -126,8 +126,8 @@ def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
 def _why_none(run: RunSummary) -> str:
     if run.state in ENDED_STATES:
         return tr(
-            "This run ended before it reported its model, or its kmonitor was too old to report"
-            " it."
+            "This run ended before it reported its model, or its version of kmonitor was too old "
+            "to do so."
         )
     return tr(
         "This run has not reported its model yet; it will do so when the model is built, no "

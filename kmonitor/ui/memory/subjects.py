@@ -102,11 +102,11 @@ def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
     match missing_of(remedy):
         case "custom":
             remedy = tr(
-                "Choose the Python file with its classes: it runs in a separate process. Code"
-                " inside the model file runs only with kmonitor map --allow-code."
+                "Choose the Python file with the model's classes; it runs in a separate process. "
+                "Code inside the model file runs only with kmonitor map --allow-code."
             )
         case "config":
-            remedy = tr("Choose its architecture, a JSON file from model.to_json().")
+            remedy = tr("Choose the model's architecture, a JSON file from model.to_json().")
         case _:
             remedy = translated_text(remedy)
     return replace(file_loading(path), why_none=translated_text(what), remedy=remedy)
@@ -144,7 +144,7 @@ def file_described(
         own=own,
         is_own_size_known=not any(is_open(layout) for _, layout in layouts),
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
-        why_one_size=tr("this model accepts no other, or Keras is not installed")
+        why_one_size=tr("this model accepts no others, or Keras is not installed")
         if is_whole
         else tr("trying others in a separate process…"),
     )

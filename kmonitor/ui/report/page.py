@@ -133,7 +133,7 @@ def _sources(sources: Iterable[FieldSource]) -> Markup:
     heads = [
         TableHead(tr("Metric"), "long"),
         TableHead(tr("Unit")),
-        TableHead(tr("Source, or the reason why the value is missing")),
+        TableHead(tr("Source, or why the value is missing")),
     ]
     rows: list[list[Part]] = [
         [each.field, each.unit, each.source or tag("span", each.absent, class_="mute")]
@@ -219,7 +219,7 @@ def memory_map_section(contents: MapContents) -> Markup:
         parts += [tag("p", contents.fit)] if contents.fit else []
     if contents.advice:
         items = [tag("li", f"{each.saved} {each.text}") for each in contents.advice]
-        parts += [tag("h2", tr("What would lower the peak")), tag("ul", *items)]
+        parts += [tag("h2", tr("Ways to lower the peak")), tag("ul", *items)]
     return tag("section", *parts)
 
 

@@ -21,6 +21,19 @@ _NAMES: Final[dict[str, str]] = {
     "rest": later("other"),
 }
 
+_SPENT: Final[dict[str, str]] = {
+    "input": later("waiting for input"),
+    "compute": later("on compute"),
+    "callbacks": later("in callbacks"),
+    "checkpoints": later("on checkpoints"),
+    "validation": later("on validation"),
+    "compiling": later("compiling"),
+    "between_epochs": later("between epochs"),
+    "between_fits": later("between fits"),
+    "ours": later("in kmonitor"),
+    "rest": later("on other work"),
+}
+
 LEAST_PART: Final = 0.005
 """Smallest fraction of an epoch that is listed."""
 
@@ -46,6 +59,12 @@ class PartRow:
 def part_name(name: str) -> str:
     """Name of a part for the user: "waiting for input"."""
     return tr(_NAMES[name])
+
+
+def spent_text(name: str, callback: str = "") -> str:
+    """What the time of a part was spent on: "in callbacks (Progress)", "between fits"."""
+    text = tr(_SPENT[name])
+    return f"{text} ({callback})" if callback else text
 
 
 def part_title(name: str, *, is_input_known: bool) -> str:

@@ -135,8 +135,8 @@ def stall_advice(summary: RunSummary) -> str:
     if summary.stalled_wall_s is None:
         return ""
     text = tr(
-        "`py-spy dump --pid {pid}` on {host} shows where it is waiting. Actions run at its next"
-        " step; if none comes, kill the process there"
+        "`py-spy dump --pid {pid}` on {host} shows where the process is waiting. Actions run at "
+        "its next step; if it does not reach one, kill it there"
     )
     return text.format(pid=summary.pid, host=summary.host)
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kmonitor.ui.runs.epoch_parts import part_name
+from kmonitor.ui.runs.epoch_parts import spent_text
 from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
@@ -66,16 +66,14 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         part=part_text(times.slow_part),
         each=seconds_text(times.slow_p50_s),
     )
-    part = "" if parts is None else _part_of_slow_steps(times, parts)
-    return (
-        tr("{text}; that time was spent on {part}").format(text=whole, part=part)
-        if part
-        else whole
-    )
+    where = "" if parts is None else _spent_by_slow_steps(times, parts)
+    if not where:
+        return whole
+    return tr("{text}; that time was spent {where}").format(text=whole, where=where)
 
 
-def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
-    """Part whose time explains the excess time of slow steps; empty if there is none."""
+def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
+    """What the excess time of slow steps was spent on; empty if no part explains it."""
     above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
     found = (
@@ -84,8 +82,8 @@ def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
     name = next(found, "")
     callback = next((each.name for each in parts.callbacks if not each.saves), "")
     if name == "callbacks" and callback:
-        return f"{part_name(name)} ({callback})"
-    return part_name(name) if name else ""
+        return spent_text(name, callback)
+    return spent_text(name) if name else ""
 
 
 def part_text(part: float) -> str:

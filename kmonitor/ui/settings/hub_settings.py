@@ -122,8 +122,8 @@ class HubSettingsStore:
         fixed = ""
         if hub.retention_is_fixed:
             fixed = tr(
-                "This hub was started with --keep-days or --keep-size: these options take"
-                " precedence until it is started without them."
+                "This hub was started with --keep-days or --keep-size: these options take "
+                "precedence until it is restarted without them."
             )
         return StorageState(text, fixed)
 
@@ -153,9 +153,9 @@ def confirm_revoke(name: str) -> Confirmation:
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(
-            "The machine with this key will no longer be able to connect to this machine's hub;"
-            " any open connection ends at once. To allow it again, run kmonitor authorize with"
-            " its key."
+            "The machine with this key will no longer be able to connect to this machine's hub; "
+            "any open connection will end at once. To allow it again, run kmonitor authorize "
+            "with its key."
         ),
         tr("Revoke key"),
         tr("Keep"),

@@ -37,20 +37,20 @@ def pace_text(pace: Pace) -> str:
     match pace:
         case "lively":
             return tr(
-                "Up to 30 updates a second for the chart under the pointer, 10 for the "
-                "others. With 8 runs at 10 values a second, this takes about a quarter of a "
-                "CPU core."
+                "Up to 30 updates a second for the chart under the pointer, and 10 for the "
+                "others. With 8 runs at 10 values a second, this takes about a quarter of a CPU "
+                "core."
             )
         case "calm":
             return tr(
-                "10 updates a second for the chart under the pointer, 4 for the others: "
-                "less than half the load of Fast."
+                "10 updates a second for the chart under the pointer, and 4 for the others: less "
+                "than half the load of Fast."
             )
         case "sparing":
             return tr(
-                "2 updates a second for the chart under the pointer, 1 for the others: "
-                "about a tenth of the load of Fast, for slow machines, remote desktops and "
-                "battery power."
+                "2 updates a second for the chart under the pointer, and 1 for the others: about "
+                "a tenth of the load of Fast, for slow machines, remote desktops and battery "
+                "power."
             )
 
 

@@ -271,9 +271,9 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
         title,
         tr("A report was saved on this machine. kmonitor does not send it."),
         tr(
-            "Contains versions, the last log lines and the traceback; your user name, home"
-            " folder, and the names of runs and hosts are removed. kmonitor sends nothing. To"
-            " report the problem, copy or save this text and add what you were doing."
+            "Contains versions, the last log lines and the traceback, but not your user name, "
+            "your home folder or the names of runs and hosts. kmonitor sends nothing. To report "
+            "the problem, copy or save this text and add what you were doing."
         ),
     )
 

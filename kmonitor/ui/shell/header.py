@@ -107,7 +107,7 @@ def _progress_chips(summary: RunSummary) -> list[ChipState]:
     chips: list[ChipState] = []
     if summary.fit > 1:
         text = tr("Fit {n}").format(n=count_text(summary.fit))
-        tooltip = tr("{done} fits have ended; this one trains {model}").format(
+        tooltip = tr("{done} fits have ended; this one is training {model}").format(
             done=summary.fits_done, model=summary.model
         )
         chips.append(ChipState("fit", text, tooltip=tooltip, rank=3))

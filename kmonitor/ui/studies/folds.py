@@ -41,7 +41,7 @@ process was lost. `not_run`: the study ended before the fold's turn. `pruned`, `
 
 _STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "queued": ("clock", later("Waiting"), "mute"),
-    "again": ("restart", later("Waiting for a retry"), "warn"),
+    "again": ("restart", later("Waiting to retry"), "warn"),
     "running": ("play", later("Running"), "accent"),
     "finished": ("check", later("Finished"), "ok"),
     "pruned": ("check", later("Pruned"), "mute"),

@@ -53,7 +53,7 @@ _MAP_FORMS: Final = (
         "show how memory grows with the batch size; measure with a larger batch"
     ),
     # Notes on the whole.
-    later("the run reported its layers and weights, but not their connections"),
+    later("the run reported its layers and weights, but not how the layers are connected"),
     later("the slots of {name} are not known: Adam's are assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
@@ -85,7 +85,7 @@ _MAP_FORMS: Final = (
     ),
     # Notes on a layer.
     later("(variables of the model itself)"),
-    later("(outside of layers)"),
+    later("(outside layers)"),
     later("(allocator rounding)"),
     later("(other resident memory)"),
     later("weights counted under {layers}"),
@@ -122,10 +122,10 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s within an epoch; the longest pause before that was {longest} s"),
     later("no step for {n} s between epochs; the longest pause before that was {longest} s"),
     later("no step for {n} s after a fit; the longest pause before that was {longest} s"),
-    later("{stall}; memory pressure: tasks wait for memory {n}% of the time"),
-    later("{stall}; tasks wait for the disk {n}% of the time"),
-    later("steps are running again, after {n} s without one"),
-    later("SIGINT, sent to it alone"),
+    later("{stall}; tasks are waiting for memory {n}% of the time"),
+    later("{stall}; tasks are waiting for the disk {n}% of the time"),
+    later("steps are running again after {n} s without one"),
+    later("SIGINT, which was sent only to this process"),
     later(
         "it returned, but its process did not exit within {n} s (a non-daemon thread?) and was"
         " terminated"
@@ -177,7 +177,7 @@ _FORMS: Final = (
         "proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each "
         "process has allocated since"
     ),
-    later("RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}"),
+    later("RssAnon + VmSwap of each process; pages shared by forks may be counted twice: {why}"),
     later("private bytes (psutil)"),
     later("resident set sizes (RSS, psutil)"),
     later("this system does not report file-backed pages"),
@@ -221,7 +221,7 @@ _FORMS: Final = (
     later("{n} traces held by `{name}` (a tf.function in the script)"),
     later("{n} traces held by `{name}` (a tf.function in the script, {why})"),
     *(later("created {n} times"), later("created {n} times, retained in `{name}`")),
-    later("{n} custom gradients whose trace is unknown"),
+    later("{n} custom gradients whose traces are unknown"),
     later("traces cannot be counted: {why}"),
     # Causes of actions, and their results.
     later("script"),
@@ -237,7 +237,7 @@ _FORMS: Final = (
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
     *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
-    later("role {role}, was {name}, {before}"),
+    later("role {role} (was {name}, {before})"),
     *(later("authorize"), later("revoke"), later("role {role}"), later("set_limits")),
     *(later("viewer"), later("operator"), later("done"), later("failed"), later("refused")),
     *(later("failed: {why}"), later("expired: {why}"), later("refused: {why}")),
@@ -294,12 +294,12 @@ _FORMS: Final = (
     later("{signal}: bus error, often because /dev/shm or a disk was full"),
     later("{signal}: illegal instruction, often one that this CPU does not support"),
     later("{signal}: arithmetic error in native code, often a division by zero"),
-    later("{signal}: it was asked to terminate, for example by kill, systemd or a batch system"),
-    later("{signal}: it was interrupted, for example by Ctrl+C"),
+    later("{signal}: it was asked to terminate, for example, by kill, systemd or a batch system"),
+    later("{signal}: it was interrupted, for example, by Ctrl+C"),
     later("{signal}: hangup, often because its terminal was closed"),
     later("{signal}, which was sent to kmonitor run"),
     later("{why}; restarting in a new process"),
-    later("{why}, at the time limit of its job"),
+    later("{why}, at its job's time limit"),
     later("it exited with status {status}"),
     later("exit status {status}"),
     later("time limit ({limit})"),
@@ -333,24 +333,26 @@ _FORMS: Final = (
     later("its process is alive"),
     later("its process is gone, and what it left on disk is being read"),
     later("its process cannot be seen from here: it is in its own PID namespace (container)"),
-    later("its data ends at the time limit of its job"),
+    later("its data ends at its job's time limit"),
     later("its process on {host} cannot be seen from here"),
     # Troubles of a hub.
     later("the disk that holds {folder} is full; free some space"),
     later("the database in {folder} cannot be written to ({why})"),
     later(
-        "{file} cannot be read ({why}): the previous setting applies until it is set again"
-        " ({line})"
-    ),
-    later("{file} cannot be read ({why}): all history is kept until it is set again ({line})"),
-    later(
-        "the database was found to be damaged on {time} and renamed to {file}; everything"
-        " readable was recovered, and the affected runs show what is missing. Remove that file"
-        " to clear this message"
+        "{file} cannot be read ({why}): the previous setting applies until a new one is set "
+        "({line})"
     ),
     later(
-        "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost;"
-        " check the disk and memory of this machine"
+        "{file} cannot be read ({why}): all history is kept until a new setting is made ({line})"
+    ),
+    later(
+        "on {time}, the database was found to be damaged and was renamed to {file}; everything "
+        "readable was recovered, and the affected runs show what is missing. Remove that file to "
+        "clear this message"
+    ),
+    later(
+        "{n} stored events were damaged: {restored} were restored, and {marked} are marked as "
+        "lost; check the disk and memory of this machine"
     ),
     later("damaged in the hub's database"),
     later(
@@ -371,7 +373,10 @@ _FORMS: Final = (
     later("{host} refused the ssh connection."),
     later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
     later("Unknown host: {host}."),
-    later("Check the spelling in ~/.ssh/config, and that this machine is on its network."),
+    later(
+        "Check the spelling in ~/.ssh/config, and make sure that this machine is on the host's "
+        "network."
+    ),
     later("{host} did not accept your key."),
     later("Copy your key to it: {line}   Or unlock the key: ssh-add"),
     later("The host key of {host} is not known yet."),
@@ -399,7 +404,7 @@ _FORMS: Final = (
         "Ask its administrator whether it was reinstalled. If it was, follow the "
         "instructions printed by: {line}"
     ),
-    later("Try it in a terminal; it must connect without a prompt: {line}"),
+    later("Try the connection in a terminal; it must work without a prompt: {line}"),
     later("The hub on {host} has stopped."),
     later("The connection to {host} was lost."),
     later("ssh is not installed on this machine."),
@@ -419,7 +424,7 @@ _FORMS: Final = (
     later("The alert command exited with status {status}. {said}"),
     later("The alert webhook at {host} rejected the alert: {why}."),
     later("The alert webhook at {host} could not be reached: {why}."),
-    later("The alert webhook at {host} did not answer: {why}."),
+    later("The alert webhook at {host} did not respond: {why}."),
     later("Alerts are arriving faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,

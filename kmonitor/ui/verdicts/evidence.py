@@ -117,7 +117,7 @@ def advice_on_next_run(run: RunSummary, verdict: Verdict) -> tuple[str, ...]:
     is_open = any(each.command == "diagnose" for each in advice_of(verdict))
     if not has_ended(run) or not is_open:
         return ()
-    return (tr("diagnose the next run while it trains: kmonitor command last diagnose"),)
+    return (tr("diagnose the next run while it is training: kmonitor command last diagnose"),)
 
 
 def loop_guide_slug() -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kmonitor.ui.runs.epoch_parts import part_name
+from kmonitor.ui.runs.epoch_parts import part_name, spent_text
 from kmonitor.ui.text.formats import amount_text, count_text, percent_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS
@@ -59,7 +59,7 @@ def time_cause_text(verdict: Verdict) -> str:
 
 
 def _open_text(verdict: Verdict) -> str:
-    """For example "compute takes longer; cause unknown; ruled out: callbacks, traces"."""
+    """For example "more time is spent on compute; cause unknown; ruled out: callbacks, traces"."""
     others = {
         "traces": tr("traces"),
         "pressure": tr("memory pressure"),
@@ -76,31 +76,35 @@ def _open_text(verdict: Verdict) -> str:
         text = tr("cause unknown; ruled out: {what}").format(what=", ".join(names))
     if not verdict.where:
         return text
-    return f"{tr('{part} takes longer').format(part=part_name(verdict.where))}; {text}"
+    return f"{_more_time_text(verdict.where)}; {text}"
+
+
+def _more_time_text(part: str, callback: str = "") -> str:
+    return tr("more time is spent {where}").format(where=spent_text(part, callback))
 
 
 def _part_text(verdict: Verdict) -> str:
-    part = part_name(verdict.where)
-    if verdict.name:
-        part = f"{part} ({verdict.name})"
     if verdict.state in _SLOWER:
-        return tr("{part} takes longer").format(part=part)
-    share = percent_text(verdict.where_part or 0.0)
+        return _more_time_text(verdict.where, verdict.name)
     units = {
-        "epoch": tr("{part} takes {share} of the last {n} epochs"),
-        "fit": tr("{part} takes {share} of the last {n} fits"),
-        "fold": tr("{part} takes {share} of the last {n} folds"),
+        "epoch": tr("{share} of the time in the last {n} epochs was spent {where}"),
+        "fit": tr("{share} of the time in the last {n} fits was spent {where}"),
+        "fold": tr("{share} of the time in the last {n} folds was spent {where}"),
     }
-    text = units.get(verdict.per, tr("{part} takes {share} of the time"))
-    return text.format(part=part, share=share, n=RECENT_UNITS)
+    text = units.get(verdict.per, tr("{share} of the time was spent {where}"))
+    return text.format(
+        where=spent_text(verdict.where, verdict.name),
+        share=percent_text(verdict.where_part or 0.0),
+        n=RECENT_UNITS,
+    )
 
 
 def time_part_text(verdict: Verdict) -> str:
     """Fraction of the slowdown that one part causes; empty if it is not known."""
     if verdict.cause != "part" or verdict.state not in _SLOWER:
         return ""
-    return tr("{share} of the increase is {part}").format(
-        share=percent_text(verdict.where_part or 0.0), part=part_name(verdict.where)
+    return tr("{share} of the additional time is spent {where}").format(
+        share=percent_text(verdict.where_part or 0.0), where=spent_text(verdict.where)
     )
 
 
@@ -111,7 +115,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
             " or workers of a PyDataset"
         ),
-        "each_nth": tr("run {name} less often, for example every n steps or epochs").format(
+        "each_nth": tr("run {name} less often, for example, every n steps or epochs").format(
             name=verdict.name or tr("the callback")
         ),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
@@ -119,9 +123,9 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "fewer_collections": tr(
             "call gc.collect() less often, or call gc.freeze() once after setup"
         ),
-        "save_less": tr("save less often, or weights only"),
+        "save_less": tr("save less often, or save only the weights"),
         "look_between": tr(
-            "check what the script does there, for example reading or writing a whole file"
+            "check what the script does there, such as reading or writing a whole file"
         ),
     }
     return texts.get(code, "")

@@ -234,7 +234,9 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "arenas": _arenas_text(verdict.arenas),
         "uncollected": tr("Python objects accumulate between full collections; Collect runs one"),
         "unknown": tr("no other metric grew along with it"),
-        "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
+        "pressure": tr(
+            "memory pressure: pages are being read back from disk, and tasks are waiting"
+        ),
         "data_cache": tr("it rose only in the first epoch, while data was being read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
@@ -270,14 +272,12 @@ def _counted_cause_text(verdict: Verdict) -> str:
 
 
 def _filling_text(fill: CacheFill) -> str:
-    text = tr("the dataset cache is filling: {steps} of {of_steps} steps").format(
+    text = tr("the dataset cache is filling up: {steps} of {of_steps} steps").format(
         steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
     )
     if fill.end_bytes is None:
         return text
-    return tr("{text}, about {size} when it is full").format(
-        text=text, size=bytes_text(fill.end_bytes)
-    )
+    return tr("{text}, about {size} when full").format(text=text, size=bytes_text(fill.end_bytes))
 
 
 def _arenas_text(fill: ArenaFill | None) -> str:
@@ -426,7 +426,7 @@ def no_growth_reason(verdict: Verdict) -> str:
     texts = {
         "too_small": tr("the change is small, or within the noise"),
         "no_trend": tr("there is no lasting trend"),
-        "steps": tr("it rises in a few jumps, as buffers do"),
+        "steps": tr("it is rising in a few jumps, as buffers do"),
         "slowing": tr("its growth is slowing down"),
         "bending": tr("its growth is leveling off, like that of a cache"),
         "stopped": tr("it rose earlier, but not recently"),
@@ -447,7 +447,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
         lines.append(
-            tr("It rose by more than {rise} in the first epoch, and hardly at all since").format(
+            tr("It rose by more than {rise} in the first epoch and has hardly risen since").format(
                 rise=rise
             )
         )
@@ -497,7 +497,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "pad": VerdictAdvice(tr("pad batches to a few shapes, or bucket them by length")),
         "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
         "run_folds": VerdictAdvice(
-            tr("train each model in a process of its own: kmonitor_agent.run_folds()")
+            tr("train each model in its own process: kmonitor_agent.run_folds()")
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
@@ -512,7 +512,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("release the frames of the last error: sys.last_value = sys.last_traceback = None")
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("create the dataset once, outside of the loop")),
+        "dataset_once": VerdictAdvice(tr("create the dataset once, outside the loop")),
         "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }

@@ -75,7 +75,7 @@ class JaxFramework:
         """The optimizer's learning rate; absent amid an epoch, when the variables are empty."""
         if instance_dict(model).get("_jax_state_synced", True):
             return read_learning_rate(model)
-        return Reading.missing("1", "on JAX the optimizer's variables are empty during an epoch")
+        return Reading.missing("1", "on JAX, the optimizer's variables are empty during an epoch")
 
     def describe(self, model: KerasModel) -> ModelDescription:
         return read_description(model)

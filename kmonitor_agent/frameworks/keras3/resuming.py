@@ -255,8 +255,8 @@ def _why_unsupported(model: KerasModel) -> str:
         return "this version of Keras does not report its backend"
     if backend not in _BACKENDS:
         return (
-            f"restart is not supported with Keras on {backend}; it is supported on"
-            f" {', '.join(_BACKENDS)}"
+            f"a restart is not supported with Keras on {backend}; it is supported on "
+            f"{', '.join(_BACKENDS)}"
         )
     if distribution is not None:
         return "the model is trained under keras.distribution, across several devices"

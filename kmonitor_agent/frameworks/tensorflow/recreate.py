@@ -48,8 +48,8 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     """Reason why these variables must stay the same objects; empty if they may be replaced."""
     if _is_distributed(model):
         return (
-            "the model trains under a distribution strategy, which keeps references to its"
-            " variables"
+            "the model is trained under a distribution strategy, which keeps references to its "
+            "variables"
         )
     state = [each for each in state if not _is_tensorflows(each.variable)]
     variables = [each.variable for each in state]
@@ -225,7 +225,7 @@ def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     # `compile()` of a GAN gives its outer model an optimizer that never trains anything.
     outer = [each for each in known if id(each) not in inner and _trains(each)]
     if len(outer) > 1:
-        return f"{len(outer)} optimizers use these variables, and only one is supported"
+        return f"{len(outer)} optimizers use these variables, but only one is supported"
     if any(not hasattr(each, "_trainable_variables_indices") for each in known):
         return "this optimizer stores its variables in its own way"
     return ""

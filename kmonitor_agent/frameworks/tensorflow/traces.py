@@ -221,7 +221,7 @@ class RetainedTraces:
             yield f"{_traces_text(count)} held by `{name}` (a tf.function in the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:
-            yield f"{unknown} custom gradients whose trace is unknown"
+            yield f"{unknown} custom gradients whose traces are unknown"
 
 
 def _distinct(graphs: Iterable[Any]) -> tuple[Any, ...]:

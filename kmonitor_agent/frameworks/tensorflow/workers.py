@@ -97,8 +97,8 @@ def why_not_alone(model: KerasModel, action: str) -> str:
             or "they synchronize only at the end of an epoch, and only in fit with tf_keras"
         )
         return (
-            f"{workers.count} workers train this model together: they reload at the same step"
-            f" or not at all, so none of them did ({agree}); save and collect still work"
+            f"{workers.count} workers train this model together: they reload at the same step or "
+            f"not at all, so none of them reloaded ({agree}); save and collect still work"
         )
     if action == "export":
         return (
@@ -221,6 +221,7 @@ def _context() -> Any:
         raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
     if not kind:
         raise NoCoordination(
-            "the strategy did not start a coordination service, which workers need to synchronize"
+            "the strategy did not start a coordination service, without which workers cannot "
+            "synchronize"
         )
     return context

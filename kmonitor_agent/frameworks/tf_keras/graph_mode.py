@@ -78,8 +78,8 @@ _NO_COLLECT: Final = (
 _NO_FUNCTIONS: Final = "there are no traced functions in v1 graph mode; see the graph's operations"
 
 _RATE_ADDS: Final = (
-    "in v1 graph mode (disable_eager_execution) reading a schedule would add operations to the"
-    " graph"
+    "in v1 graph mode (disable_eager_execution), reading a schedule would add operations to the "
+    "graph"
 )
 
 _NUMBERED: Final = re.compile(r"_\d+$")
@@ -187,9 +187,9 @@ class V1GraphReclaim:
         if not operations:
             return ""
         return (
-            "not exact: the step draws random numbers from stateful operations"
-            f" ({', '.join(sorted(operations))}, for example in Dropout), whose counters start"
-            " again in a new session"
+            "not exact: the step draws random numbers from stateful operations "
+            f"({', '.join(sorted(operations))}, for example, in Dropout), whose counters start "
+            "again in a new session"
         )
 
 
@@ -336,7 +336,7 @@ class V1GraphRebuilder:
         if v1.get_default_graph() is not self._backend().get_graph() or _is_nested():
             return "the code runs inside `with graph.as_default()`, whose graph cannot be cleared"
         if sys.modules["tensorflow"].distribute.has_strategy():
-            return "the code runs inside strategy.scope(), which clearing the session breaks"
+            return "the code runs inside strategy.scope(), which clearing the session would break"
         return ""
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:

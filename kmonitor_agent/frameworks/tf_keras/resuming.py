@@ -182,7 +182,7 @@ class TfKerasFitResumer:
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
         tf: Any = sys.modules["tensorflow"]
         if not tf.compat.v1.executing_eagerly_outside_functions():
-            return "in v1 graph mode a fit cannot be resumed in another process"
+            return "in v1 graph mode, a fit cannot be resumed in another process"
         if not all(has_attribute(model, name) for name in _LOOKED_FOR):
             return "this version of tf_keras cannot start a fit at a later epoch"
         if any(map(_is_backup, callbacks)):

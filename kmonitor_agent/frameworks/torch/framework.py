@@ -171,8 +171,8 @@ class Keras3TorchReclaim:
         if not values.get("_jit_compile") or values.get("_run_eagerly"):
             return ""
         return (
-            "may not be exact: after a reload, torch.compile may compile programs for different"
-            " batch sizes than before; without jit_compile=True it is exact"
+            "may not be exact: after a reload, torch.compile may compile programs for different "
+            "batch sizes than before; without jit_compile=True, it is exact"
         )
 
 

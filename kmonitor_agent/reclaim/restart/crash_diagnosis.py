@@ -69,8 +69,8 @@ def diagnose_exit(
 
 
 _CAUSES: Final = {
-    signal.SIGTERM: "it was asked to terminate, for example by kill, systemd or a batch system",
-    signal.SIGINT: "it was interrupted, for example by Ctrl+C",
+    signal.SIGTERM: "it was asked to terminate, for example, by kill, systemd or a batch system",
+    signal.SIGINT: "it was interrupted, for example, by Ctrl+C",
     signal.SIGHUP: "hangup, often because its terminal was closed",
     signal.SIGSEGV: "segmentation fault, often a bug in native code",
     signal.SIGABRT: "it aborted, often after native code failed a check or ran out of memory",

@@ -237,7 +237,7 @@ def task_failure(exc: Exception) -> TaskFailed:
             "out_of_memory", f"Ray ended it before its node ran out of memory: {first}"
         )
     if "TaskCancelledError" in kinds:
-        return TaskFailed("killed", "it was cancelled through Ray")
+        return TaskFailed("killed", "it was canceled through Ray")
     if kinds & {"NodeDiedError", "ObjectLostError", "GetTimeoutError", "LocalRayletDiedError"}:
         return TaskFailed("killed", f"its node was lost: {first}")
     if "WorkerCrashedError" in kinds:

@@ -95,8 +95,8 @@ def _read_keys(path: Path) -> KeyPair:
     is_hub = path.name == "hub.key"
     consequence = (
         (
-            "changes the hub's address, which you have to hand out again (kmonitor keys list"
-            " prints it)"
+            "changes the hub's address, which you then have to redistribute (kmonitor keys list "
+            "prints it)"
         )
         if is_hub
         else "has to be authorized again"

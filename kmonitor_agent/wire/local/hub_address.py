@@ -89,8 +89,8 @@ def parse_direct_address(text: str) -> DirectAddress:
     port = int(match["port"])
     if not key:
         raise ValueError(
-            f"{text!r} has no key: without the hub's key another program could respond in its"
-            f" place; {_FORM}"
+            f"{text!r} has no key: without the hub's key, another program could respond in its "
+            f"place; {_FORM}"
         )
     if len(key) != _KEY_DIGITS:
         raise ValueError(

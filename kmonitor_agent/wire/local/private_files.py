@@ -208,7 +208,7 @@ def _check_owned_folder(path: Path, status: os.stat_result) -> None:
         raise NotPrivate(path, "is not a folder; choose another, or remove it")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise NotPrivate(
-            path, f"belongs to user id {status.st_uid}; set KMONITOR_HOME to another folder"
+            path, f"belongs to user ID {status.st_uid}; set KMONITOR_HOME to another folder"
         )
 
 
@@ -241,7 +241,7 @@ def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def _check_link(path: Path, status: os.stat_result) -> None:
     if not _is_trusted(status.st_uid):
         why = (
-            f"is a symbolic link owned by user id {status.st_uid}; set KMONITOR_HOME to another "
+            f"is a symbolic link owned by user ID {status.st_uid}; set KMONITOR_HOME to another "
             "folder"
         )
         raise NotPrivate(path, why)
@@ -254,7 +254,7 @@ def _check_parents(passed: Iterable[tuple[Path, os.stat_result]]) -> list[str]:
 
 def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
     if not _is_trusted(status.st_uid):
-        why = f"belongs to user id {status.st_uid}, who can replace its contents"
+        why = f"belongs to user ID {status.st_uid}, who can replace its contents"
         raise NotPrivate(path, f"{why}; set KMONITOR_HOME to another folder")
     if status.st_mode & stat.S_ISVTX or not others_may_write(status):
         return []
@@ -262,7 +262,7 @@ def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
         remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME to another folder"
         raise NotPrivate(path, f"is writable by everyone; {remedy}")
     who = _group_name(status.st_gid)
-    return [f"the group {who} can write to {path}, and so replace its contents"]
+    return [f"the group {who} can write to {path} and so replace its contents"]
 
 
 def _is_trusted(user: int) -> bool:
@@ -304,7 +304,7 @@ def _group_name(group: int) -> str:
 
         return grp.getgrgid(group).gr_name
     except (ImportError, KeyError):
-        return f"with id {group}"
+        return f"with ID {group}"
 
 
 def read_own(path: Path, limit_bytes: int = SETTING_BYTES) -> bytes:
@@ -473,10 +473,10 @@ def _check(
     mode = status.st_mode
     if not stat.S_ISREG(mode):
         kind = next((noun for is_kind, noun in _KINDS if is_kind(mode)), "something else")
-        raise UnsafeFile(path, f"is {kind} and not a regular file; remove it")
+        raise UnsafeFile(path, f"is {kind}, not a regular file; remove it")
     if own and hasattr(os, "getuid"):
         if status.st_uid != os.getuid():
-            raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
+            raise NotPrivate(path, f"belongs to user ID {status.st_uid}; remove it")
         if others_may_write(status):
             raise NotPrivate(path, f"is writable by others; run: chmod go-w {path}")
     if flags & _WRITES and status.st_nlink > 1:

@@ -191,8 +191,8 @@ def why_not_direct_child(supervision: Supervision, settings: SupervisorSettings 
         return f"the files of `kmonitor run` in {supervision.folder} cannot be read"
     if os.getppid() != settings.supervisor:
         return (
-            "another program runs between kmonitor run and this process, so a restart would "
-            "start the wrong one: pass the script itself, as in kmonitor run -- python "
+            "another program is running between kmonitor run and this process, so a restart "
+            "would start the wrong one: pass the script itself, as in kmonitor run -- python "
             "train.py"
         )
     return ""

@@ -47,7 +47,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
         monkeypatch.setattr(module, "request_local_hub", partial(request_local_hub, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)
-    why = f"The hub (process {pid}) holds {hub_lock_path(folders)} but does not respond"
+    why = f"The hub (process {pid}) holds {hub_lock_path(folders)} but is not responding"
 
     with pytest.raises(HubSilent, match="kmonitor hub stop") as caught:
         ensure_hub(folders, timeout_s=0.5)

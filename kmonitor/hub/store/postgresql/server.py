@@ -43,8 +43,8 @@ class AddressUnreadable(UserError):
     def __init__(self) -> None:
         super().__init__(
             "The address of the PostgreSQL database is not valid.",
-            "Use postgresql://USER@HOST:PORT/DATABASE. Inside any part of it, write / as "
-            "%2F and @ as %40.",
+            "Use postgresql://USER@HOST:PORT/DATABASE. Within any of its parts, write / as %2F "
+            "and @ as %40.",
         )
 
 

@@ -85,7 +85,7 @@ class ReclaimTablePanel(QWidget):
     def _set_texts(self) -> None:
         self._table_view.setAccessibleName(self.tr("Reclaims"))
         self._table_view.setAccessibleDescription(
-            self.tr("Enter shows the full record, Ctrl+C copies the selected records")
+            self.tr("Enter shows the full record, and Ctrl+C copies the selected records")
         )
 
     def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:

@@ -104,7 +104,7 @@ class HistoryFilters(QWidget):
             "week": self.tr("last 7 days"),
             "month": self.tr("last 30 days"),
             "year": self.tr("last 12 months"),
-            "older": self.tr("over 30 days ago"),
+            "older": self.tr("more than 30 days ago"),
         }
 
     def _endings(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class HistoryFilters(QWidget):
             "any": self.tr("any"),
             "running": self.tr("active"),
             "finished": self.tr("finished or stopped"),
-            "failed": self.tr("failed, lost, interrupted"),
+            "failed": self.tr("failed, lost or interrupted"),
         }
 
     def _verdicts(self) -> dict[str, str]:

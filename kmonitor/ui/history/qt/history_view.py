@@ -117,7 +117,7 @@ class RunHistoryPanel(QFrame):
             part.setAccessibleName(self._search.accessibleName())
         self._table_view.setAccessibleName(self.tr("All runs"))
         self._table_view.setAccessibleDescription(
-            self.tr("Enter shows a run on the charts, F2 renames it, Delete removes it")
+            self.tr("Enter shows a run on the charts, F2 renames it, and Delete removes it")
         )
 
     def current_filter(self) -> HistoryFilter:

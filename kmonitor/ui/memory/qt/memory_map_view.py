@@ -256,7 +256,9 @@ class MemoryMapPanel(QFrame):
             tooltip = self.tr("A JSON file from to_json")
         else:
             text = self.tr("Custom classes\u2026")
-            tooltip = self.tr("A Python file with its classes; it runs in another process")
+            tooltip = self.tr(
+                "A Python file with the model's classes, which runs in a separate process"
+            )
         self._missing.setText(text)
         self._missing.setAccessibleName(text)
         self._missing.setToolTip(tooltip)

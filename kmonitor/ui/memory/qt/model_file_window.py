@@ -128,7 +128,7 @@ class LoadCostPanel(QWidget):
         self._measure.setText(text)
         self._measure.setAccessibleName(text)
         self._measure.setToolTip(
-            self.tr("Stop the current process and start no more")
+            self.tr("Stop the current process and do not start any more")
             if is_running
             else self.tr("Load the file with each method, in separate processes")
         )

@@ -94,7 +94,7 @@ class RunTreePanel(QFrame):
         self._tree.setAccessibleName(self.tr("Runs by host"))
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs on another machine, over ssh (Ctrl+H)"))
         self._history.setToolTip(
             self.tr("All recorded runs: find, rename, annotate and remove them (Ctrl+Shift+H)")
         )

@@ -319,7 +319,7 @@ class AppearanceController(QObject):
 
     def _offer(self) -> Confirmation:
         return Confirmation(
-            self.tr("The language changes when the window is restarted."),
+            self.tr("The language will change when the window is restarted."),
             self.tr("This takes a second and does not affect any run. Restart the window now?"),
             self.tr("Restart"),
             self.tr("Later"),

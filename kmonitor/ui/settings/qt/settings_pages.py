@@ -186,8 +186,8 @@ class GeneralPage(QWidget):
             choice.rename(titles, title)
         self._units_row.explain(
             self.tr(
-                "1 GiB is 1,073,741,824 bytes, 1 GB is 1,000,000,000. Applies to the window; the"
-                " command line and the training callback always use MiB and GiB."
+                "1 GiB is 1,073,741,824 bytes, and 1 GB is 1,000,000,000. Applies to the window; "
+                "the command line and the training callback always use MiB and GiB."
             )
         )
         self._alerts.setText(self.tr("Alerts\u2026"))
@@ -196,8 +196,8 @@ class GeneralPage(QWidget):
         self._alerts_row.call(self.tr("Alerts and limits"))
         self._alerts_row.explain(
             self.tr(
-                "Choose which events notify you. What happens when a limit is exceeded is set"
-                " per run, beside the charts, and carries over to the next run."
+                "Choose which events you are notified about. What happens when a limit is "
+                "exceeded is set per run, beside the charts, and carries over to the next run."
             )
         )
 
@@ -261,7 +261,9 @@ class HistoryPage(QWidget):
 
     def _set_texts(self) -> None:
         self._days_row.call(self.tr("Days"))
-        self._days_row.explain(self.tr("Runs that ended longer ago than this are removed."))
+        self._days_row.explain(
+            self.tr("Runs that ended more than this many days ago are removed.")
+        )
         self._size_row.call(self.tr("Size"))
         self._size_row.explain(
             self.tr("While the history is larger than this, runs are removed, oldest first.")
@@ -271,7 +273,7 @@ class HistoryPage(QWidget):
         for field in (self._days, self._size):
             field.setPlaceholderText(self.tr("all"))
         self._days.setToolTip(self.tr("Number of days; leave empty to keep all runs"))
-        self._size.setToolTip(self.tr("For example 20 GiB; leave empty for no limit"))
+        self._size.setToolTip(self.tr("For example, 20 GiB; leave empty for no limit"))
         self._notes.setText(
             self.tr(
                 "Pinned and live runs are always kept, and so are checkpoints. Changes take"
@@ -389,7 +391,7 @@ class HostsPage(QWidget):
         )
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs on another machine, over ssh (Ctrl+H)"))
         self._make_rows()
 
     def show_lines(self, lines: Sequence[HostLine]) -> None:

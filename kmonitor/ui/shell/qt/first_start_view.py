@@ -58,8 +58,8 @@ class FirstStartPanel(QFrame):
     def _set_texts(self) -> None:
         self._about.setText(
             self.tr(
-                "The first line imports the callback, the second passes it to fit. It works with"
-                " Keras 3 and tf_keras; your data stays on this machine."
+                "The first line imports the callback, and the second passes it to fit. It works "
+                "with Keras 3 and tf_keras; your data stays on this machine."
             )
         )
         self._copy.setText(self.tr("Copy the two lines"))
@@ -69,7 +69,7 @@ class FirstStartPanel(QFrame):
             self.tr("A real training run that takes about a minute, in its own process")
         )
         self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs on another machine, over ssh (Ctrl+H)"))
         self._connect.setAccessibleName(self._connect.text())
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 

@@ -287,7 +287,7 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme and language"))
-        tooltip = self.tr("Theme, language; settings, alerts, export, report, audit")
+        tooltip = self.tr("Theme and language; settings, alerts, export, report and audit")
         self._theme_button.setToolTip(tooltip)
         self.show_live(is_live=self._is_live)
 
@@ -424,7 +424,7 @@ class HeaderPanel(QFrame):
         self._add_languages(menu)
         menu.addSeparator()
         settings = menu.addAction(self.tr("Settings\u2026"), key_sequence("settings"))
-        settings.setToolTip(self.tr("Theme, language, units, history, hosts, keys (Ctrl+,)"))
+        settings.setToolTip(self.tr("Theme, language, units, history, hosts and keys (Ctrl+,)"))
         settings.setData(_SETTINGS)
         alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
         alerts.setToolTip(self.tr("Configure alerts (Ctrl+L)"))

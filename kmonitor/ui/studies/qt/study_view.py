@@ -316,10 +316,10 @@ class StudyModel(CellTableModel[AttemptRow]):
         return {
             "fold": self.tr("Counted from 0, as in the script"),
             "attempt": self.tr(
-                "Counted from 1; “resumed” means that it continued from where the previous "
-                "attempt was killed"
+                "Counted from 1; “resumed” means that the attempt continued where the previous "
+                "one was killed"
             ),
-            "time": self.tr("Run time; for a running attempt also the estimated total"),
+            "time": self.tr("Run time; for a running attempt, also the estimated total"),
             "ram": self.tr("Peak memory of all its processes together"),
             "growth": self.tr("Memory growth of its processes from start to end"),
             "vram": self.tr("Peak of the framework's allocator on its GPU"),

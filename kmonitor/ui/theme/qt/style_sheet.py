@@ -81,7 +81,7 @@ def load_fonts() -> str:
         try:
             path = resource_path("fonts", file)
         except FileNotFoundError:
-            _log.warning("font %s is missing, using the system font", file)
+            _log.warning("font %s is missing; using the system font", file)
             continue
         loaded = QFontDatabase.addApplicationFont(str(path))
         families = QFontDatabase.applicationFontFamilies(loaded) if loaded >= 0 else []

@@ -61,7 +61,7 @@ def test_a_hub_that_hangs_is_named_and_no_other_is_to_be_started(
     monkeypatch.setattr(hub_access, "require_hub", lambda _folders: None)
     monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
 
-    with pytest.raises(HubSilent, match="does not respond") as caught, open_hub():
+    with pytest.raises(HubSilent, match="is not responding") as caught, open_hub():
         raise HubUnreachable(ipc_endpoint(view_socket_path(folders)), 5.0)
     lock.release()
 

@@ -44,7 +44,7 @@ def script(path: Path, body: str) -> None:
     [
         ("printf 'a\\nb\\n'", "ok", "it holds 2 keys"),
         ("exit 1", "note", "it holds no key"),
-        ("exit 2", "note", "does not respond"),
+        ("exit 2", "note", "is not responding"),
     ],
 )
 def test_client_settings_and_agent_are_named(

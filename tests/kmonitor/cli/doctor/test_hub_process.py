@@ -88,7 +88,7 @@ def test_it_does_not_start_with_what_is_no_address(
     ("url", "state", "who"),
     [
         ("http://127.0.0.1:9188/metrics", "ok", "every user of this host"),
-        ("http://0.0.0.0:9188/metrics", "note", "anybody who can reach that port"),
+        ("http://0.0.0.0:9188/metrics", "note", "anyone who can reach that port"),
     ],
 )
 def test_doctor_says_who_may_read(url: str, state: str, who: str):

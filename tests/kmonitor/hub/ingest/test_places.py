@@ -125,7 +125,7 @@ def test_a_job_that_ends_at_its_time_limit_is_said_to(parts: HubParts):
     later = run_of(parts, sample(1, t_s=99.0), ends=_NOW_S + 3600)
     parts.clock.move(130.0)
 
-    assert judged(parts, record)[1].endswith("its data ends at the time limit of its job")
+    assert judged(parts, record)[1].endswith("its data ends at its job's time limit")
     assert "limit" not in judged(parts, later)[1]
     parts.clock.move(7200.0)
     assert judged(parts, later)[1].endswith("the time limit of its job has passed")

@@ -42,8 +42,8 @@ def test_a_cache_that_fills_is_named_with_its_end_and_never_alarmed(cache_mib: f
     n_bytes = None if cache_mib is None else cache_mib * MIB
     assert amid.filling == CacheFill(21 * STEPS, EPOCHS_TO_FILL * STEPS, n_bytes)
     said = with_plain_spaces(verdict_headline(amid))
-    assert "the dataset cache is filling: 210 of 300 steps" in said
-    assert ("about 240 MiB when it is full" in said) == (cache_mib is not None)
+    assert "the dataset cache is filling up: 210 of 300 steps" in said
+    assert ("about 240 MiB when full" in said) == (cache_mib is not None)
     assert "next verdict in about" not in said
     assert verdicts[-1].state == "steady"
 

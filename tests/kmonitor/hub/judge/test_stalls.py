@@ -78,7 +78,7 @@ def test_it_is_over_when_a_step_is_made(parts: HubParts, run: RunRecord):
     told = notices(parts, run)[-1]
     assert (told.code, told.text) == (
         "steps_again",
-        "steps are running again, after 30 s without one",
+        "steps are running again after 30 s without one",
     )
     assert (run.summary().state_why, run.summary().stalled_wall_s) == ("", None)
 
@@ -183,8 +183,8 @@ def test_folds_are_left_to_their_study(parts: HubParts, run: RunRecord):
 @pytest.mark.parametrize(
     ("memory", "disk", "words"),
     [
-        (0.45, 0.9, f"{WORDS}; memory pressure: tasks wait for memory 45% of the time"),
-        (0.0, 0.9, f"{WORDS}; tasks wait for the disk 90% of the time"),
+        (0.45, 0.9, f"{WORDS}; tasks are waiting for memory 45% of the time"),
+        (0.0, 0.9, f"{WORDS}; tasks are waiting for the disk 90% of the time"),
         (0.1, 0.2, WORDS),
     ],
 )

@@ -100,9 +100,9 @@ def test_callback_that_takes_ever_longer_is_named_with_its_class():
     (first, *_) = alarms(stored, "step_time")
     assert first.unit <= 15
     assert (first.cause, first.where, first.name) == ("part", "callbacks", "Recorder")
-    assert verdict_headline(first) == "slowing down: callbacks (Recorder) takes longer"
+    assert verdict_headline(first) == "slowing down: more time is spent in callbacks (Recorder)"
     assert [each.text for each in advice_of(first)] == [
-        "run Recorder less often, for example every n steps or epochs"
+        "run Recorder less often, for example, every n steps or epochs"
     ]
 
 
@@ -156,7 +156,7 @@ def test_validation_that_takes_ever_longer_is_named(every: int):
     assert first.unit <= 15 * every
     assert (first.cause, first.where) == ("part", "validation")
     assert first.slope == pytest.approx(0.06, rel=0.25)
-    assert verdict_headline(first) == "slowing down: validation takes longer"
+    assert verdict_headline(first) == "slowing down: more time is spent on validation"
 
 
 GROWING: dict[str, Parts] = {
@@ -302,7 +302,7 @@ def test_jump_of_the_input_is_called_with_its_epoch(since: int):
     assert first.unit <= since + 7
     assert (first.since, first.where) == (since + 1, "input")
     assert verdict_headline(first) == (
-        f"slower since epoch {since + 1}: waiting for input takes longer"
+        f"slower since epoch {since + 1}: more time is spent waiting for input"
     )
     assert any("slower since epoch" in line for line in evidence_lines(first))
 
@@ -341,7 +341,7 @@ def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
     (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
     assert last.state == "steady"
     assert verdict_headline(last).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
-        "steady: waiting for input takes 84% of the last 5 epochs"
+        "steady: 84% of the time in the last 5 epochs was spent waiting for input"
     )
     assert last.advice == ["prefetch"]
 

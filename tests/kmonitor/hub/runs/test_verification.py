@@ -200,7 +200,7 @@ def test_bodies_that_nobody_has_any_more_are_marked_and_told(stored: Stored):
     parts.database.close()
 
     assert (same, marked) == (2 * (N_EVENTS + 1) - 40, 40)
-    assert "40 stored events were damaged: 0 were restored, 40 are" in verification.text()
+    assert "40 stored events were damaged: 0 were restored, and 40 are" in verification.text()
 
 
 def test_rows_that_are_gone_are_one_gap_without_a_spool_and_filled_with_it(stored: Stored):

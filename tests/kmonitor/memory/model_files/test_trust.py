@@ -58,4 +58,4 @@ def test_nesting_without_end_is_refused_without_recursion():
     for _ in range(5000):
         deep = {"config": deep}
 
-    assert untrusted_items(deep) == ["an endlessly nested configuration"]
+    assert untrusted_items(deep) == ["an infinitely nested configuration"]

@@ -363,7 +363,7 @@ def test_what_layers_of_no_row_keep_has_a_row_and_what_is_not_known_is_named():
 
     found = estimate(layout, Plan(batch=4, traced=Traced(step, layout)))
 
-    assert {each.path: each.total_bytes for each in found.layers}["(outside of layers)"] > 4 * BIG
+    assert {each.path: each.total_bytes for each in found.layers}["(outside layers)"] > 4 * BIG
     assert found.uncovered == ("2 tensors whose size depends on the data",)
     assert any("1 KiB" in each for each in found.notes)
 

@@ -281,7 +281,7 @@ def test_within_an_epoch_the_mean_so_far_stands_in_until_one_has_ended():
     board.columns = {}
     board.feed.want([*kind("log:loss").columns, "batch:loss"])
     board.answer()
-    assert board.card("log:loss").absent == "Shown once an epoch has reported it."
+    assert board.card("log:loss").absent == "Shown once an epoch has reported this metric."
 
     board.tell(Sample(t_s=41.0, logs={"loss": 0.7}), Sample(t_s=42.0, logs={"loss": 0.6}))
     card = board.card("log:loss")

@@ -212,7 +212,7 @@ def test_one_hub_by_two_addresses_is_shown_once(setup: Setup):
     _near, far, again = setup.tree()
 
     assert (len(far.runs), len(again.runs), again.note) == (1, 0, "as big one")
-    assert "It shares a hub with big one" in again.tooltip
+    assert "This host's runs are listed under big one" in again.tooltip
     setup.lose()
     setup.desk.disconnected("x", retry_in_s=1.0, since_wall_s=0.0, at="gpu-01.example.org")
     setup.desk.connected(setup.told(), "gpu-01.example.org")

@@ -31,7 +31,7 @@ def test_progress_counts_processes():
     picture = desk.state()
 
     assert (picture.n_done, picture.total, picture.is_running) == (4, 9, True)
-    assert picture.progress == "4 of 9 processes have ended"
+    assert picture.progress == "4 of 9 processes have finished"
 
 
 def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():

@@ -125,7 +125,7 @@ def test_a_report_has_the_memory_map_of_the_runs_model(
         page = page_of(client, tmp_path)
 
     text = page.text.replace("\u202f", " ")
-    for words in ("Memory map", "Peak by batch size", "What would lower the peak", "Tier 2"):
+    for words in ("Memory map", "Peak by batch size", "Ways to lower the peak", "Tier 2"):
         assert words in text, words
     assert "encoder/block1/conv1" in text
 

@@ -43,8 +43,8 @@ def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
     )
     open_ = EpochParts(wall_s=2.3, input_s=0.1, compute_s=2.0)
 
-    assert slow_steps_text(times(), waiting).endswith("; that time was spent on waiting for input")
-    assert slow_steps_text(times(), calling).endswith("; that time was spent on callbacks (Mean)")
+    assert slow_steps_text(times(), waiting).endswith("; that time was spent waiting for input")
+    assert slow_steps_text(times(), calling).endswith("; that time was spent in callbacks (Mean)")
     assert slow_steps_text(times(), open_) == slow_steps_text(times())
 
 

@@ -141,7 +141,7 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
 
 def test_a_run_that_has_ended_can_be_diagnosed_next_time():
     verdict = replace(LEAK, cause="malloc", advice=["diagnose", "restart"])
-    later = "diagnose the next run while it trains: kmonitor command last diagnose"
+    later = "diagnose the next run while it is training: kmonitor command last diagnose"
 
     for state, advice in (("finished", (later,)), ("training", ())):
         run = made_up_run("a", state=state, actions=["diagnose"])

@@ -265,7 +265,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
         == "it rose only in the first epoch, while data was being read"
     )
     assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
-        "It rose by more than 300 MiB in the first epoch, and hardly at all since",
+        "It rose by more than 300 MiB in the first epoch and has hardly risen since",
         "Probably a dataset cache; this is not proven",
     ]
 
@@ -286,7 +286,7 @@ def test_advice_is_an_action_where_there_is_one():
         ("Reload", "reload"),
         ("Restart", "restart"),
         ("build the model and optimizer once, outside the loop", None),
-        ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
+        ("train each model in its own process: kmonitor_agent.run_folds()", None),
     ]
     codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]
     tensors = replace(LEAK, name="scale", advice=codes)

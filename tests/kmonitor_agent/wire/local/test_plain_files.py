@@ -70,7 +70,7 @@ def test_a_file_of_another_user_is_read_only_where_that_may_be(tmp_path: Path):
 
     assert read_plain(path, 100) == b"theirs"
     for act in (read_own, check_own, check_secret):
-        with pytest.raises(NotPrivate, match=f"belongs to user id {OTHER_USER}"):
+        with pytest.raises(NotPrivate, match=f"belongs to user ID {OTHER_USER}"):
             act(path)
 
 

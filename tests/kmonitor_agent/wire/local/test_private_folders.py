@@ -154,7 +154,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path):
     path.mkdir(mode=0o700)
     os.chown(path, OTHER_USER, OTHER_USER)
 
-    with pytest.raises(NotPrivate, match=f"belongs to user id {OTHER_USER}"):
+    with pytest.raises(NotPrivate, match=f"belongs to user ID {OTHER_USER}"):
         make_own_folder(path)
 
 
@@ -180,7 +180,7 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
     make_own_folder(parent / "state")
 
     assert check_own_folder(parent / "state") == [
-        f"the group with id {OTHER_USER} can write to {parent}, and so replace its contents"
+        f"the group with id {OTHER_USER} can write to {parent}and so replace its contents"
     ]
     (parent / "state").chmod(0o770)
     os.chown(parent / "state", 0, OTHER_USER)
@@ -239,7 +239,7 @@ def test_a_link_of_another_user_is_refused(tmp_path: Path):
     link.symlink_to("real")
     os.chown(link, OTHER_USER, OTHER_USER, follow_symlinks=False)
 
-    with pytest.raises(NotPrivate, match=f"is a symbolic link owned by user id {OTHER_USER}"):
+    with pytest.raises(NotPrivate, match=f"is a symbolic link owned by user ID {OTHER_USER}"):
         check_own_folder(link)
 
 
