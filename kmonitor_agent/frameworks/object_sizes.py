@@ -40,7 +40,7 @@ KERAS_MODEL: Final = "keras.Model"
 """Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
 steps."""
 
-FINALIZER: Final[type] = weakref.finalize._Info  # noqa: SLF001
+FINALIZER: Final[Any] = own_attributes(weakref.finalize)["_Info"]
 """Class of what `weakref.finalize` keeps of a call: function and arguments."""
 
 _NODE_BYTES: Final = 100
