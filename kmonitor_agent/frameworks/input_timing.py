@@ -34,8 +34,9 @@ class PythonInput:
     """Data that Keras takes from a Python iterator; for the training thread.
 
     Attributes:
-        waited_s: Time waited for data in steps that were timed, seconds.
-        source: Source of that number.
+        waited_s: Time waited for batches that were timed, seconds.
+        batches: Number of these batches.
+        source: Source of the time.
         absent: Reason why it is unknown; empty if it is known.
     """
 
@@ -44,13 +45,16 @@ class PythonInput:
     def __init__(self, epoch_iterator: Any) -> None:
         self.absent = ""
         self.waited_s = 0.0
+        self.batches = 0
         self._ref = weakref.ref(epoch_iterator)
         self._steps: Iterator[Any] | None = None
         self._timed: Iterator[Any] | None = None
-        self._asked_s = 0.0
 
     def begin(self) -> None:
-        """Time the data of the steps that follow."""
+        """Time the batches that Keras requests from now on.
+
+        On JAX it has requested that of the step that begins, and takes it within that step.
+        """
         own = self._own()
         steps = own.get(_INNER)
         if steps is not None and steps is not self._timed:
@@ -67,15 +71,15 @@ class PythonInput:
         self._steps = self._timed = None
 
     def _step(self, step: tuple[int, int, Iterator[Any]]) -> tuple[int, int, Iterator[Any]]:
-        """Note the time: Keras has a step, and requests its data next."""
         begin, end, iterator = step
-        self._asked_s = perf_counter()
-        return begin, end, map(self._taken, iterator)
+        clock = iter(perf_counter, None)  # read before each batch is requested
+        return begin, end, map(self._taken, zip(clock, iterator, strict=False))
 
-    def _taken(self, data: Any) -> Any:
-        now_s = perf_counter()
-        self.waited_s += now_s - self._asked_s
-        self._asked_s = now_s
+    def _taken(self, batch: tuple[float, Any]) -> Any:
+        began_s, data = batch
+        if self._timed is not None:
+            self.waited_s += perf_counter() - began_s
+            self.batches += 1
         return data
 
     def _own(self) -> dict[str, Any]:

@@ -153,6 +153,8 @@ class EpochTimer:
         self._compiled: list[float] = []
         self._step_at = 0.0
         self._step_inside = 0.0
+        self._step_batches = 0
+        self._unread_s = 0.0
         self.last_waited_s = 0.0
         self._read_s = 0.0
         self._is_read_again = False
@@ -202,6 +204,7 @@ class EpochTimer:
     def begin_validation(self) -> None:
         """Begin a validation: the last step is over."""
         now_s = perf_counter()
+        self._leave_inside(now_s)
         self._take(now_s)
         self._end_step(now_s)
         self._after_validation = self._kind if self._kind == _CALLBACK else "rest"
@@ -228,6 +231,8 @@ class EpochTimer:
                 self._read_soon()
         if not self._markers.is_set and self._mark():
             # Callbacks behind ours are called unmarked this time.
+            if isinstance(self._input, PythonInput):
+                self._input.begin()
             self.leave(_INSIDE)
             self._begin_step(self._at)
         else:
@@ -326,6 +331,7 @@ class EpochTimer:
         self._begin_step(now_s)
 
     def _pass_epoch_hook(self, now_s: float) -> None:
+        self._leave_inside(now_s)
         if self._kind == _GAP:
             self._take(now_s, "rest")  # the metrics' results, and what ends an epoch
         else:
@@ -336,12 +342,12 @@ class EpochTimer:
         self._step_at = now_s
         self._step_inside = 0.0
         self._step_waited = self._waited()
+        self._step_batches = self._batches()
         self._step_callbacks = self._callbacks[:]
 
     def _close_step_at(self, now_s: float) -> None:
         """Close the running step at the begin of the next one."""
-        if self._kind == _INSIDE:  # where the ends of steps are called beside the training
-            self._step_inside += now_s - self._at
+        self._leave_inside(now_s)
         self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
         seconds = now_s - self._step_at
         self._end_step(now_s, is_whole=True)
@@ -349,6 +355,11 @@ class EpochTimer:
         is_long = seconds >= LONG_STEP_S or self._is_watched
         if self._steps_to_go <= 0 and not is_long and not self._clock.is_last:
             self._unmark()
+
+    def _leave_inside(self, now_s: float) -> None:
+        """Add the rest of a step whose end Keras calls beside the training, or not at all."""
+        if self._kind == _INSIDE:
+            self._step_inside += now_s - self._at
 
     def _end_step(self, now_s: float, *, is_whole: bool = False) -> None:
         """End a timed step; the time after the last step of an epoch belongs to no step."""
@@ -362,23 +373,37 @@ class EpochTimer:
         elif not self._is_first:
             plain = max(0.0, inside_s - waited_s)
             self._plain_s = min(self._plain_s or plain, plain)
-        if not is_compiled and not self._is_first:
-            pairs = zip(self._callbacks, self._step_callbacks, strict=True)
-            taken = [seconds - before for seconds, before in pairs]
-            callbacks_s = sum(taken)
-            self._timed["steps"] += 1
-            before = self._timed_callbacks or [0.0] * len(taken)
-            self._timed_callbacks = list(map(add, before, taken))
-            self._timed["wall"] += now_s - self._step_at if is_whole else inside_s + callbacks_s
-            self._timed["callbacks"] += callbacks_s
-            self._timed["input"] += waited_s
+            if self._is_batch_timed():
+                self._add_timed(now_s, waited_s, is_whole=is_whole)
+            elif is_whole:
+                self._unread_s += now_s - self._step_at
         if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
             self._input.begin_epoch(self._clock.steps, now_s)
         self._is_first = False
         self._step_at = 0.0
 
+    def _add_timed(self, now_s: float, waited_s: float, *, is_whole: bool) -> None:
+        """Add a step to those that represent the others."""
+        pairs = zip(self._callbacks, self._step_callbacks, strict=True)
+        taken = [seconds - before for seconds, before in pairs]
+        callbacks_s = sum(taken)
+        before = self._timed_callbacks or [0.0] * len(taken)
+        self._timed_callbacks = list(map(add, before, taken))
+        own_s = now_s - self._step_at if is_whole else self._step_inside + callbacks_s
+        self._timed["steps"] += 1
+        self._timed["wall"] += own_s
+        self._timed["callbacks"] += callbacks_s
+        self._timed["input"] += waited_s
+
     def _waited(self) -> float:
         return self._input.waited_s if isinstance(self._input, PythonInput) else 0.0
+
+    def _batches(self) -> int:
+        return self._input.batches if isinstance(self._input, PythonInput) else 0
+
+    def _is_batch_timed(self) -> bool:
+        """True unless Python's batch for the step was requested before batches were timed."""
+        return self._batches() > self._step_batches or not isinstance(self._input, PythonInput)
 
     def _was_compiled(self, inside_s: float) -> bool:
         if inside_s < _COMPILED_FROM_S:
@@ -504,7 +529,7 @@ class EpochTimer:
             return None
         if isinstance(source, PythonInput):
             waited_s, source.waited_s = source.waited_s, 0.0
-            return waited_s + self._share(untimed_s, "input")
+            return waited_s + self._share(untimed_s + self._unread_s, "input")
         steps = self._clock.steps
         if source.elements >= _ENOUGH_READ * steps > 0:
             self._waited_a_step = max(0.0, source.waited_s) / source.elements

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
+from kmonitor_agent.frameworks import input_timing
+from kmonitor_agent.probes import step_clock
+from kmonitor_agent.recording import epoch_times
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
@@ -162,6 +165,39 @@ def test_wait_is_known_of_short_epochs_of_many_steps(folders: Folders):
     parts = [event.parts for event in events if isinstance(event, EpochEnded)]
     assert parts[-1] is not None
     assert parts[-1].input_s is not None
+
+
+@pytest.mark.parametrize("wait_s", [0.0002, 0.002, 0.008, 0.05])
+def test_wait_is_the_scripts_whether_all_steps_are_timed_or_some(
+    wait_s: float, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    if backend_here() == "tensorflow":
+        pytest.skip("TensorFlow's runtime measures the wait by a clock of its own")
+    now_s = 100.0
+    for module in (epoch_times, input_timing, step_clock):
+        monkeypatch.setattr(module, "perf_counter", lambda: now_s)
+
+    def slow_batches() -> Any:
+        nonlocal now_s
+        for batch in batches():
+            now_s += wait_s
+            yield batch
+
+    class Computing(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            nonlocal now_s
+            now_s += 0.001
+
+    monitor = MonitorCallback(hub="off")
+    given = {"x": slow_batches(), "steps_per_epoch": 200, "shuffle": False, "verbose": 0}
+    compiled().fit(**given, epochs=20, callbacks=[Computing(), monitor])
+    RUNS.close()
+
+    events = spooled_events(folders, monitor.run_id)
+    parts = [event.parts for event in events if isinstance(event, EpochEnded)][-1]
+    # Keras has peeked at the first batches before the fit.
+    assert parts.input_s == pytest.approx(200 * wait_s, rel=0.02)
+    assert parts.callbacks_s == pytest.approx(200 * 0.001, rel=0.02)
 
 
 def is_explained(events: list[Any]) -> bool:
