@@ -122,7 +122,7 @@ def load_alert_settings(folder: Path) -> AlertSettings:
     except FileNotFoundError:
         return AlertSettings()
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-        _log.warning("%s is not used: %s", path, exc)
+        _log.warning("%s is ignored: %s", path, exc)
         return AlertSettings()
 
 

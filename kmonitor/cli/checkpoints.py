@@ -206,7 +206,7 @@ def _print_checkpoints(
 ) -> None:
     if not found:
         print_text(
-            f'"{terminal_safe(run.name)}" has no checkpoint in {", ".join(map(str, folders))}.'
+            f'"{terminal_safe(run.name)}" has no checkpoints in {", ".join(map(str, folders))}.'
         )
         print_text(f"Write one with: kmonitor command {run.run} save --wait")
         return

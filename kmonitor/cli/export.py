@@ -41,8 +41,7 @@ def export(  # noqa: PLR0913 - options of a command
     Args:
         run: A run's id or name, the beginning of one, or `last`.
         format_: Default: taken from the file name extension.
-        output: File to write; an existing one is replaced. Required for Parquet. Default:
-            standard output.
+        output: File to write or replace. Required for Parquet. Default: standard output.
         fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.
         folder: Export from the runs whose spools are in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, or a name from `kmonitor

@@ -63,7 +63,7 @@ def add(
     command: str | None = None,
     untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
 ) -> int:
-    """Connect to a host, and remember it if that works. The kmonitor window shows it from then on.
+    """Connect to a host and, if that succeeds, remember it. The window shows it from then on.
 
     Example: `kmonitor hosts add gpu-01 --name gpu`
 

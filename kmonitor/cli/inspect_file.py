@@ -26,7 +26,7 @@ def inspect_model(
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Show how a model file was compiled and what is in each layer, without a framework.
+    """Show how the model in a file was compiled and what is in each layer, without a framework.
 
     Example: `kmonitor inspect model.keras`
 
@@ -89,7 +89,7 @@ def _lines(found: ModelFile) -> list[str]:
 
 def _compiled_lines(compile_settings: CompileSettings | None) -> list[str]:
     if compile_settings is None:
-        return ["  not compiled, or not recorded in the file"]
+        return ["  not compiled, or the file does not record it"]
     settings = settings_text(compile_settings.settings)
     metrics = ", ".join(compile_settings.metrics) or "none"
     return [

@@ -178,7 +178,7 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
     # After `--` nothing is an option any more, and the parser is of another mind.
     if "--" in arguments and option in arguments[arguments.index("--") :]:
         return (
-            f"{option} comes after --, where options are not read.",
+            f"{option} comes after --, where options are not recognized.",
             "Put options before it.",
         )
     if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):

@@ -154,7 +154,7 @@ def memory_map(
     question = MapQuestion(layout, plan, peaks, limit_bytes, smaller, curve)
     result = _answered(question, untraced, is_demanded=bool(measured))
     if as_json or limit or advice:
-        with _waiting("calculating other batch sizes and changes") as tick:
+        with _waiting("evaluating other batch sizes and changes") as tick:
             for _ in completing(question, result):
                 tick()
     _print_result(layout, result, limit_bytes, has_advice=advice, as_json=as_json)
@@ -458,7 +458,7 @@ def print_fit(fit: BatchFit, limit_bytes: int) -> None:
 def print_advice(advised: Sequence[PeakReduction]) -> None:
     """Print changes that would lower the peak, the largest saving first."""
     if not advised:
-        print_text("No known single change would save even 1 MiB.")
+        print_text("No single known change would save even 1 MiB.")
         return
     rows = [
         (size_text(each.saved_bytes), size_text(each.peak_bytes), each.words) for each in advised

@@ -30,8 +30,7 @@ def restore(
     The architecture is taken from `--like`, otherwise from the file to be written if it exists,
     otherwise from the checkpoint, from other checkpoints of its fit in the same folder, or from
     the `.keras` file beside it. The file is written completely or not at all. Keras stores no
-    seeds in such files: training can continue with exactly the same result only in its original
-    process, or under `kmonitor run`.
+    seeds in it: training continues exactly only in its own process, or under `kmonitor run`.
 
     Every byte of the checkpoint is checked first.
 

@@ -263,10 +263,10 @@ def prune(  # noqa: PLR0913 - the user's options
     Args:
         older_than: Runs whose last event is older than this: `30d`, `12h`, `8w`; a bare number
             means days.
-        larger_than: Runs that use more than this in the hub's database: `500MiB`, `2GB`. With both
-            options, both must hold.
+        larger_than: Runs that use more than this in the hub's database: `500MiB`, `2GB`. If both
+            options are given, a run must meet both.
         dry_run: Only list them.
-        json: One JSON list of the runs, in the form of `kmonitor runs --json`, in place of the
+        json: One JSON list of the runs, in the format of `kmonitor runs --json`, instead of the
             table.
         yes: Do not ask for confirmation.
         host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name

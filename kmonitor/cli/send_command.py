@@ -88,8 +88,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         mode: For reload and auto: restore into the existing variables (assign), or recreate them
             if that is safe (recreate).
         export: For save: also write a .keras file beside the checkpoint.
-        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
-            `kmonitor hosts`.
+        host: Use the hub on this host, over ssh: `user@gpu-01` or a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     arguments = _arguments(action, limits, at, mode=mode, export=export)

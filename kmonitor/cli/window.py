@@ -220,7 +220,7 @@ def trouble_of(qt: str, charts: str) -> str:
     if _numbers(charts) < OLDEST_CHARTS:
         return f"pyqtgraph {charts} is too old"
     if _numbers(qt) == CRASHING_QT and sys.version_info < (3, 12):
-        return f"PySide6 {qt} crashes Python {sys.version_info.major}.{sys.version_info.minor}"
+        return f"PySide6 {qt} crashes on Python {sys.version_info.major}.{sys.version_info.minor}"
     return ""
 
 

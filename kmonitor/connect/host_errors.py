@@ -171,7 +171,7 @@ def too_old(address: str, version: str) -> HostError:
     return HostError(
         "too_old",
         address,
-        f"{which} on {address} is too old for the version on this machine.",
+        f"{which} on {address} is too old to work with the version on this machine.",
         f"Install this version there from a clone: {_INSTALL}",
     )
 
@@ -181,7 +181,7 @@ def too_new(address: str, version: str) -> HostError:
     return HostError(
         "too_new",
         address,
-        f"kmonitor {version} on {address} is too new for the version on this machine.",
+        f"kmonitor {version} on {address} is too new to work with the version on this machine.",
         "Install that version here.",
     )
 
@@ -193,10 +193,7 @@ def _message_and_remedy(
     texts: dict[str, tuple[str, str]] = {
         "host_unknown": (
             f"Unknown host: {address}.",
-            (
-                "Check the spelling in ~/.ssh/config, and make sure that this machine is on the"
-                " host's network."
-            ),
+            "Check the spelling in ~/.ssh/config, and that this machine is on its network.",
         ),
         "key_refused": (
             f"{address} did not accept your key.",
@@ -217,7 +214,7 @@ def _message_and_remedy(
             f"The host key of {address} is not known yet.",
             f"Check and accept it once in a terminal: ssh {address}",
         ),
-        "settings": ("ssh rejects its configuration.", "See ~/.ssh/config."),
+        "settings": ("ssh reports an error in its configuration.", "See ~/.ssh/config."),
         "silent": (
             f"{address} is not responding.",
             "It may be off, asleep, or on a network that this machine cannot reach.",

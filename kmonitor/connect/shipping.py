@@ -168,7 +168,7 @@ class Shipper:
         """
         progress.waits = progress.refused = ""
         if not is_id(reader.run):
-            progress.refused = "its folder's name is not a run id"
+            progress.refused = "its folder's name is not a run ID"
             return
         facts = newest_facts(reader)
         if facts is None:

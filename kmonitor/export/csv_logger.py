@@ -55,7 +55,7 @@ class CsvLoggerExport:
         if not found:
             listed = ", ".join(map(str, fits))
             raise UserError(
-                f"No epoch of fit {fit} of {self._run.name} has ended.", f"Use --fit {listed}."
+                f"In {self._run.name}, no epoch of fit {fit} has ended.", f"Use --fit {listed}."
             )
         return [found[epoch] for epoch in sorted(found)]
 

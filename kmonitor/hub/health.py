@@ -73,9 +73,11 @@ class HubHealth:
         except KeepUnreadable as exc:
             # An unreadable file says nothing: neither remove more, nor keep all.
             goes_on = (
-                "the previous setting applies" if self._has_loaded_keep else "all history is kept"
+                "the previous setting applies until a new one is set"
+                if self._has_loaded_keep
+                else "all history is kept until a new setting is made"
             )
-            trouble = f"{exc.what}: {goes_on} until it is set again ({exc.remedy})"
+            trouble = f"{exc.what}: {goes_on} ({exc.remedy})"
             if trouble != self._keep_fault:
                 LOG.warning("%s", trouble)
             self._keep_fault = trouble

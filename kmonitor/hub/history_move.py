@@ -123,7 +123,7 @@ class _Move:
         newest = self._source.execute("SELECT max(row) FROM events").fetchone()[0] or 0
         if moved_from != hub:
             raise CannotMove(
-                "Another history of this hub is already in the team's database.",
+                "The team's database already contains a different history for this hub.",
                 f"This one stays in {self._path}: kmonitor hub --store here shows it.",
             )
         if self._first + newest >= self._database.id_range.middle:

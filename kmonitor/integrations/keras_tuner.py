@@ -131,7 +131,8 @@ class InProcesses:
         callbacks = kwargs.get("callbacks") or []
         if not callable(callbacks) and any(map(_is_ours, callbacks)):
             raise TypeError(
-                "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."
+                "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial already "
+                "has one."
             )
         function = self._function(keras_trial.trial_in_a_process, args, kwargs)
         self._trial_runner = TrialRunner(

@@ -144,7 +144,7 @@ def _global_shortcuts() -> tuple[ShortcutRow, ...]:
         _line("alerts", tr("Alerts")),
         _line("memory_map", tr("Memory map of the selected run")),
         _line("model_file", tr("Memory map of a model file")),
-        _line("audit", tr("Audit")),
+        _line("audit", tr("Audit log")),
     )
 
 

@@ -27,7 +27,7 @@ MOST_GAPS: Final = 100
 _INNER: Final = "_epoch_iterator"
 _CURRENT: Final = "_current_iterator"
 
-NO_ITERATOR: Final = "Keras' iterator over the data was not found"
+NO_ITERATOR: Final = "the Keras iterator over the data was not found"
 
 
 class PythonInput:
@@ -40,7 +40,7 @@ class PythonInput:
         absent: Reason why it is unknown; empty if it is known.
     """
 
-    source: str = "Keras' iterator over the data, in timed steps"
+    source: str = "the Keras iterator over the data, in timed steps"
 
     def __init__(self, epoch_iterator: Any) -> None:
         self.absent = ""

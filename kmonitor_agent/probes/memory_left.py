@@ -25,7 +25,7 @@ _UNIT: Final = "bytes"
 def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
     """Available memory of this host without swap, and its free swap, bytes; about 10 us."""
     if sys.platform != "linux":
-        why = "free swap is read only on Linux"
+        why = "free swap is available only on Linux"
         return _available_by_psutil(), Reading.missing(_UNIT, why)
     path = f"{proc}/meminfo"
     try:

@@ -59,7 +59,7 @@ def read_open_files_limit() -> Reading:
         return Reading.missing(_UNIT, "this system has no limit on open file descriptors")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
-        return Reading.missing(_UNIT, "the number of open file descriptors has no limit")
+        return Reading.missing(_UNIT, "the number of open file descriptors is not limited")
     return Reading(float(limit), _UNIT, "process: RLIMIT_NOFILE")
 
 

@@ -103,7 +103,7 @@ class ProcessorUse:
 
     def _of_children(self, stat: ProcessStat | None, seconds: float) -> Reading:
         if stat is None:
-            why = "the CPU time of children is read only on Linux"
+            why = "the CPU time of children is available only on Linux"
             return Reading.missing(_UNIT, why)
         found = (read_process_stat(f"{self._proc}/{pid}") for pid in self._children())
         ticks = sum(each.processor_ticks for each in found if each is not None)

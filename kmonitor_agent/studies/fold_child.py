@@ -149,13 +149,13 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
         )
     except MemoryError:
         return FunctionReturned(
-            "out_of_memory", "MemoryError: not enough memory to keep the returned value"
+            "out_of_memory", "MemoryError: not enough memory to keep the return value"
         )
     try:
         replace_file(Path(job.value), data)
     except OSError as exc:
         return FunctionReturned(
-            "error", f"{type(exc).__name__}: the returned value was not kept: {exc}"
+            "error", f"{type(exc).__name__}: the return value was not kept: {exc}"
         )
     return FunctionReturned("finished")
 

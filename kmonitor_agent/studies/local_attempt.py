@@ -262,7 +262,7 @@ class LocalAttempt:
         # A kill at the cgroup's bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause = "out_of_memory"
-            why = f"the kernel killed it at memory={self._bound_text}"
+            why = f"the kernel killed it when it reached memory={self._bound_text}"
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
             cause = "out_of_memory"
@@ -386,7 +386,8 @@ class LocalAttempt:
         elif self._memory_cgroup is not None and self._memory_cgroup.kills():
             self.kill(
                 "out_of_memory",
-                f"the kernel killed one of its processes at memory={self._bound_text}",
+                "the kernel killed one of its processes when they reached "
+                f"memory={self._bound_text}",
             )
         elif self.began_s:
             self._judge_time(now_s)

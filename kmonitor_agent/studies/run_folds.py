@@ -95,8 +95,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     Raises:
         TypeError, ValueError: An argument is not valid. The message says what to write.
         FoldsRefused: The function cannot be pickled, Ray was not found, or the folder is in use.
-        KeyboardInterrupt: Ctrl+C. All processes have finished; the same call with `study=`
-            resumes.
+        KeyboardInterrupt: Ctrl+C. All processes have ended; the same call with `study=` resumes.
     """
     _check_runner(on)
     RUN_FOLDS.check(train_fold)

@@ -232,7 +232,7 @@ class StudyFolder(StudyPaths):
             self._held[fold] = self._read(fold)
             self._unread.pop(fold, None)
         except (OSError, ValueError) as exc:
-            self._unread[fold] = f"its returned value cannot be read back: {exc}"
+            self._unread[fold] = f"its return value cannot be read back: {exc}"
             self._print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
@@ -331,7 +331,7 @@ class StudyFolder(StudyPaths):
             self._read(fold)
         except (OSError, ValueError) as exc:
             if fold not in self._unread:
-                self._unread[fold] = f"its returned value cannot be read: {exc}"
+                self._unread[fold] = f"its return value cannot be read: {exc}"
                 self._print_line(
                     f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it will be run again"
                 )

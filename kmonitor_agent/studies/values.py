@@ -49,7 +49,7 @@ def pack_value(value: object) -> bytes:
     try:
         return msgspec.msgpack.encode(_to_plain(value, 0))
     except (OverflowError, ValueError) as exc:
-        raise NotPlainData(f"value too large to be kept ({exc})") from exc
+        raise NotPlainData(f"value too large to keep ({exc})") from exc
 
 
 def unpack_value(data: bytes) -> Any:

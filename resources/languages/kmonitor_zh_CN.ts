@@ -147,11 +147,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
-        <source>Default charts</source>
-        <translation>默认的四个图表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Logarithmic axis</source>
         <translation>对数坐标轴</translation>
     </message>
@@ -169,6 +164,11 @@
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Remove this chart</source>
         <translation>移除此图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Restore default charts</source>
+        <translation>默认的四个图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
@@ -193,7 +193,7 @@
     <name>AuditWindow</name>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
-        <source>Audit</source>
+        <source>Audit log</source>
         <translation>审计</translation>
     </message>
     <message>
@@ -1074,12 +1074,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Audit…</source>
+        <source>Audit log…</source>
         <translation>审计…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Charts follow the newest data. Press to freeze the view (Space)</source>
+        <source>Charts follow the newest data. Click to freeze the view (Space)</source>
         <translation>图表跟随最新数据。按下可定格视图 (Space)</translation>
     </message>
     <message>
@@ -1204,7 +1204,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>The view is frozen; data is still arriving. Press to follow again (Space)</source>
+        <source>The view is frozen; data is still arriving. Click to follow again (Space)</source>
         <translation>视图已定格，数据仍在到达。按下可继续跟随 (Space)</translation>
     </message>
     <message>
@@ -1265,7 +1265,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>Only runs that are pinned</source>
+        <source>Only pinned runs</source>
         <translation>仅显示已固定的运行</translation>
     </message>
     <message>
@@ -2020,7 +2020,7 @@
     <name>RunEndWindow</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>End of a run</source>
+        <source>End of run</source>
         <translation>运行的结束</translation>
     </message>
 </context>
@@ -2309,11 +2309,6 @@
     <name>WhatIfControls</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Back to the original values</source>
-        <translation>恢复为原来的设置</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
         <source>Backend</source>
         <translation>后端</translation>
     </message>
@@ -2349,6 +2344,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Restore the original values</source>
+        <translation>恢复为原来的设置</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
         <source>What if</source>
         <translation>假设</translation>
     </message>
@@ -2357,7 +2357,7 @@
     <name>WhatIfSidebar</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>No known single change would save even 1 MiB.</source>
+        <source>No single known change would save even 1 MiB.</source>
         <translation>没有已知的单项改动能省下 1 MiB。</translation>
     </message>
     <message>
@@ -2559,6 +2559,11 @@
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>A checkpoint is saved if possible, and training ends after the current epoch; fit returns as if all epochs had been completed. Training cannot be restarted from here.</source>
+        <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>A limit, the script or a user</source>
         <translation>上限、脚本或用户</translation>
@@ -2694,7 +2699,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Audit</source>
+        <source>Audit log</source>
         <translation>审计</translation>
     </message>
     <message>
@@ -2849,7 +2854,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Check the spelling in ~/.ssh/config, and make sure that this machine is on the host's network.</source>
+        <source>Check the spelling in ~/.ssh/config, and that this machine is on its network.</source>
         <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
     </message>
     <message>
@@ -5162,7 +5167,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Search continues: {function}, {over} already finished</source>
+        <source>Search resumed: {function}, {over} already finished</source>
         <translation>搜索继续：{function}，其中 {over} 次试验已结束</translation>
     </message>
     <message>
@@ -5357,7 +5362,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>Starts over after each reload, following one warm-up epoch</source>
+        <source>Starts over after each reload, once one warm-up epoch has passed</source>
         <translation>在上次重新加载并预热一轮之后重新计算</translation>
     </message>
     <message>
@@ -5396,7 +5401,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <source>Step time, median of all epochs</source>
+        <source>Step time, median over all epochs</source>
         <translation>步时间，所有轮次的中位数</translation>
     </message>
     <message>
@@ -5469,7 +5474,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of 1 fold continues: {function}, {over} already finished</source>
+        <source>Study of 1 fold resumed: {function}, {over} already finished</source>
         <translation>1 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5479,7 +5484,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of {folds} folds continues: {function}, {over} already finished</source>
+        <source>Study of {folds} folds resumed: {function}, {over} already finished</source>
         <translation>{folds} 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5676,7 +5681,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The kmonitor installation on {host} is too old for the version on this machine.</source>
+        <source>The kmonitor installation on {host} is too old to work with the version on this machine.</source>
         <translation>{host} 上的 kmonitor 对这里的版本来说太旧。</translation>
     </message>
     <message>
@@ -5954,11 +5959,6 @@
         <translation>训练继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs had been completed. Training cannot be restarted from here.</source>
-        <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Trial</source>
         <translation>试验</translation>
@@ -5975,7 +5975,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Try the connection in a terminal; it must work without a prompt: {line}</source>
+        <source>Try connecting in a terminal; ssh must connect without a prompt: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
@@ -7274,12 +7274,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>kmonitor {version} on {host} is too new for the version on this machine.</source>
+        <source>kmonitor {version} on {host} is too new to work with the version on this machine.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太新。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>kmonitor {version} on {host} is too old for the version on this machine.</source>
+        <source>kmonitor {version} on {host} is too old to work with the version on this machine.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
     </message>
     <message>
@@ -7376,12 +7376,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>mean of the epoch</source>
+        <source>mean over the epoch</source>
         <translation>该轮的平均值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>mean of the epoch so far</source>
+        <source>mean over the epoch so far</source>
         <translation>本轮至今的平均值</translation>
     </message>
     <message>
@@ -7446,7 +7446,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>median of the epoch</source>
+        <source>median over the epoch</source>
         <translation>本轮中位数</translation>
     </message>
     <message>
@@ -8515,12 +8515,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed it at memory={bound}</source>
+        <source>the kernel killed it when it reached memory={bound}</source>
         <translation>内核在 memory={bound} 处终止了它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed one of its processes at memory={bound}</source>
+        <source>the kernel killed one of its processes when they reached memory={bound}</source>
         <translation>内核在 memory={bound} 处终止了它的一个进程</translation>
     </message>
     <message>
@@ -8585,6 +8585,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the optimizer state of {name} is not known: Adam's is assumed</source>
+        <translation>不知道 {name} 的槽：按 Adam 计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the optimizer {name} ({n} variables) is not part of the model: not saved</source>
         <translation>优化器 {name}（{n} 个变量）不属于模型：未保存</translation>
     </message>
@@ -8632,11 +8637,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>the script retains more and more objects</source>
         <translation>脚本保留的内容越来越多</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the slots of {name} are not known: Adam's are assumed</source>
-        <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

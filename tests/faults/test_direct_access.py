@@ -351,7 +351,7 @@ def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
 
     monkeypatch.setattr(network_endpoint.NetworkEndpoint, "_open", careless)
 
-    with pytest.raises(NetworkRefused, match="open to everybody"):
+    with pytest.raises(NetworkRefused, match="open to everyone"):
         doors.listen(BIND)
     wait_until(nobody_listens, what="nobody listens")
 

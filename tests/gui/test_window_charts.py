@@ -145,7 +145,7 @@ def test_the_menu_of_a_card_moves_removes_and_resets(window: DeskWindow):
     choose(card_menu(window, "graph"), "Remove this chart")
     assert shown(window) == ("ram", "vram", "step_time")
     assert not card(window, "graph").isVisible()
-    choose(card_menu(window, "ram"), "Default charts")
+    choose(card_menu(window, "ram"), "Restore default charts")
     window.settle()
 
     assert shown(window) == FOUR

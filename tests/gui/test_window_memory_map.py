@@ -246,7 +246,7 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     assert not panel._missing.isVisible()
     assert opening._reading is not None
     opening.refused.emit(
-        opening._reading, "names mine", "For custom classes use --custom classes.py"
+        opening._reading, "names mine", "For custom classes, use --custom classes.py"
     )
     window.settle()
 

@@ -83,7 +83,7 @@ def test_a_wait_that_is_too_long_ends_with_a_status_of_its_own(training: Simulat
     ran = kmonitor("command", "last", "save", "--wait", "--timeout", "0.3")
 
     assert ran.status == 3
-    assert "has not run yet, but will" in ran.err
+    assert "has not run yet, but it will" in ran.err
 
 
 def test_limits_are_set_from_the_command_line(training: SimulatedAgent):

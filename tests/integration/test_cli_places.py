@@ -83,7 +83,7 @@ def test_a_job_is_shipped_pinned_pruned_and_its_spool_removed(
     assert (alive["events"], alive["deleted"]) == (51, False)
     assert main(["command", "last", "save"]) == 1
     assert (
-        "was read from a folder; commands cannot be sent to its process" in capsys.readouterr().err
+        "was read from a folder: commands cannot be sent to its process" in capsys.readouterr().err
     )
     job.tell("end")
     (ended,) = said(capsys, "ship", shared, "--json")

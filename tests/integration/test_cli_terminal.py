@@ -125,10 +125,10 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
         terminal.type("s")
         terminal.wait_for(f'Save a checkpoint of "{NAME}"')
         terminal.type("n")
-        terminal.wait_for("Cancelled.")
+        terminal.wait_for("Canceled.")
         for key, question, result in (
             ("s", "Save a checkpoint", "save is done"),
-            ("c", "free traces", "collect is done"),
+            ("c", "Free traces", "collect is done"),
             ("r", "Save, clear and reload", "reload is done"),
             ("p", "Pause", "pause is done"),
             ("p", "Resume", "resume is done"),

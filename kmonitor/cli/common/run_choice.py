@@ -75,7 +75,7 @@ class AmbiguousRun(UserError):
         more = [f"  and {left_out} older ones"] if left_out else []
         super().__init__(
             f'"{terminal_safe(wanted)}" matches {len(found)} runs.',
-            "\n".join(["Use the id, or its beginning:", *lines, *more]),
+            "\n".join(["Use the ID, or the first part of it:", *lines, *more]),
         )
 
 

@@ -156,7 +156,7 @@ def is_confirmed(question: str, remedy: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise UserError("Cannot ask for confirmation: standard input is not a terminal.", remedy)
-    print(f"{question} Type yes: ", end="", flush=True)
+    print(f"{question} Type yes to confirm: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 
 

@@ -40,7 +40,7 @@ MEASURE_TITLES: Final[Mapping[str, str]] = {
     "ram": "RAM, peak",
     "vram": "VRAM, peak",
     "graph": "Graph size, peak",
-    "step_time": "Step time, median of all epochs",
+    "step_time": "Step time, median over all epochs",
     "epoch_time": "Epoch time, median",
 }
 _BUCKETS: Final = 4000

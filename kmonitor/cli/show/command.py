@@ -105,8 +105,8 @@ def show(
         json: One JSON object: `summary`, `verdicts` and `events`; with `--follow`, one event per
             line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
-            epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the
-            command waits for the hub to come back. Exit status: 5 if the run failed, was
+            epoch, until the run ends or you press Ctrl+C. If the connection to the hub is lost,
+            the command waits for the hub to come back. Exit status: 5 if the run failed, was
             interrupted, or was lost.
         folder: Use the runs in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from

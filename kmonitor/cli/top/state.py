@@ -41,7 +41,7 @@ QUESTIONS: Final[dict[CommandName, str]] = {
 KEYS_TEXT: Final = (
     "Up Down j k  select   Enter  details   /  filter   o  order",
     "PgUp PgDn g G  move   Esc  back        a  ended    q  quit",
-    "These ask first:  p  pause, resume     s  save     r  reload",
+    "With confirmation:  p  pause, resume     s  save     r  reload",
     "                  c  collect           x  stop     ?  keys",
 )
 

@@ -124,7 +124,7 @@ def _line(text: str, width: int, style: str = "") -> Text:
 def _title(state: TopState, width: int) -> Text:
     live = sum(run.state not in ENDED_STATES for run in state.all_runs)
     hosts = pluralized(state.hosts, "host")
-    text = f"kmonitor top  {live} live of {pluralized(len(state.all_runs), 'run')} on {hosts}"
+    text = f"kmonitor top  {live} of {pluralized(len(state.all_runs), 'run')} live on {hosts}"
     order = f"by {state.sort}{'' if state.states else ', incl. ended'}"
     now = clock_text(time.time())
     filtered = f"  filter: {state.filter_text}" if state.filter_text else ""

@@ -92,7 +92,7 @@ class FolderReader:
             return
         for folder in found:
             if not is_id(folder.name):
-                self._faults.record("folder: name", "its name is not a run id", of=folder.name)
+                self._faults.record("folder: name", "its name is not a run ID", of=folder.name)
             elif folder.name not in self._watched:
                 self._watched[folder.name] = _Watched(SpoolReader(folder), now_s, now_s)
                 self._name_unsafe(folder)

@@ -156,7 +156,7 @@ class SpoolIngest:
         named = {folder.name for folder in spooled_runs(self._root)}
         found = {name for name in named if is_id(name)}
         for name in sorted(named - found):
-            self._faults.record("spools: name", "its folder's name is not a run id", of=name)
+            self._faults.record("spools: name", "its folder's name is not a run ID", of=name)
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
         self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
         self._trouble.only(found)

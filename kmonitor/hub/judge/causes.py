@@ -91,7 +91,7 @@ class Remedy(StrEnum):
     WAIT_FOR_CHILDREN = "reap exited child processes"
     UNLINK_BLOCKS = "close and unlink each block"
     FEWER_CHECKPOINTS = "keep fewer checkpoints"
-    FREE_MEMORY = "free memory, or end the programs that use it"
+    FREE_MEMORY = "free memory, or close the programs that use it"
     REMOVE_TEMPORARY = "remove temporary files"
     PREFETCH = "prefetch batches on several cores"
     EACH_NTH = "run the callback less often"
@@ -99,7 +99,7 @@ class Remedy(StrEnum):
     LOOK_BETWEEN = "check what the script does between epochs or fits"
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"
     CLOCK_SPEED = "check cooling, power limits and the CPU governor"
-    FEWER_COLLECTIONS = "run garbage collections less often"
+    FEWER_COLLECTIONS = "run garbage collection less often"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 

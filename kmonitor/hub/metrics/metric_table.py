@@ -86,7 +86,7 @@ VERDICT: Final = _of_run(
     "verdict", "", "1 for a metric that is growing or suspected of leaking", "metric", "state"
 )
 FAULTS: Final = _of_run("faults", "", "Internal kmonitor errors in the training process")
-GAPS: Final = _of_run("lost_events", "", "Lost events of the run")
+GAPS: Final = _of_run("lost_events", "", "Run events that were lost")
 
 EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",

@@ -550,7 +550,7 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
         record = read_record(body)
         run = named if record is None else record.run
         if not isinstance(run, str) or not is_id(run):
-            faults.record("store: run", "its id is invalid: it is skipped", of=f"run number {key}")
+            faults.record("store: run", "its ID is invalid: it is skipped", of=f"run number {key}")
             continue
         if record is None:
             faults.record("store: run", "cannot be read: rebuilt from its events", of=run)

@@ -410,8 +410,8 @@ class Confirmation:
 def confirm_stop(run: RunSummary) -> Confirmation:
     """Return the question to ask before a training is stopped."""
     text = tr(
-        "Training saves a checkpoint if possible and ends after the current epoch; fit returns "
-        "as if all epochs had been completed. Training cannot be restarted from here."
+        "A checkpoint is saved if possible, and training ends after the current epoch; fit "
+        "returns as if all epochs had been completed. Training cannot be restarted from here."
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
     return Confirmation(title, text, tr("Stop training"), tr("Keep running"))

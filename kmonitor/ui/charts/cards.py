@@ -193,7 +193,7 @@ def _note(metric: LimitMetric, reading: MetricReading) -> str:
             return tr("operations in live traces")
         case "step_time":
             is_mean = reading.source.startswith(_MEAN)
-            return tr("mean of the epoch") if is_mean else tr("median of the epoch")
+            return tr("mean over the epoch") if is_mean else tr("median over the epoch")
         case "vram":
             return tr("at the end of the epoch") if reading.source == _NATIVE else tr("in use")
         case _:

@@ -319,7 +319,7 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
     if setup.smoothing > 0.0:
         parts.append(tr("smoothed {weight}").format(weight=f"{setup.smoothing:g}"))
     if is_within:
-        parts.append(tr("mean of the epoch so far"))
+        parts.append(tr("mean over the epoch so far"))
     if setup.is_log:
         parts.append(tr("log axis"))
     return ", ".join(parts)

@@ -98,7 +98,9 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
     text = tr("rate available in {epochs}").format(
         epochs=with_plain_spaces(epochs_text(max(1, left)))
     )
-    return RateLabel(text, 0, tr("Starts over after each reload, following one warm-up epoch"))
+    return RateLabel(
+        text, 0, tr("Starts over after each reload, once one warm-up epoch has passed")
+    )
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

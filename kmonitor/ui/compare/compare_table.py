@@ -67,7 +67,7 @@ class CompareTable:
             last = [self._last(run, metric) for run in runs]
             if metric == "step_time":
                 median = [self._median_step(run) for run in runs]
-                rows.append(_row(tr("Step time, median of all epochs"), median))
+                rows.append(_row(tr("Step time, median over all epochs"), median))
                 rows.append(_row(tr("Step time, last epoch"), last))
             else:
                 peak = [self._peak(run, metric) for run in runs]

@@ -130,15 +130,15 @@ def _study(event: events.StudyStarted, name: str) -> EventLine:
     if not event.folds:  # a search: nobody knows how many trials it will have
         text = tr("Search: {function}")
         if goes_on:
-            text = tr("Search continues: {function}, {over} already finished")
+            text = tr("Search resumed: {function}, {over} already finished")
     elif event.folds == 1:
         text = tr("Study of 1 fold: {function}")
         if goes_on:
-            text = tr("Study of 1 fold continues: {function}, {over} already finished")
+            text = tr("Study of 1 fold resumed: {function}, {over} already finished")
     else:
         text = tr("Study of {folds} folds: {function}")
         if goes_on:
-            text = tr("Study of {folds} folds continues: {function}, {over} already finished")
+            text = tr("Study of {folds} folds resumed: {function}, {over} already finished")
     text = text.format(
         folds=count_text(event.folds), function=event.function, over=count_text(event.tally.over)
     )

@@ -62,7 +62,7 @@ def part_name(name: str) -> str:
 
 
 def spent_text(name: str, callback: str = "") -> str:
-    """What the time of a part was spent on: "in callbacks (Progress)", "between fits"."""
+    """Use of a part's time, after "spent": "in callbacks (Progress)", "between fits"."""
     text = tr(_SPENT[name])
     return f"{text} ({callback})" if callback else text
 

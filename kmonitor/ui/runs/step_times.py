@@ -73,7 +73,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
 
 
 def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
-    """What the excess time of slow steps was spent on; empty if no part explains it."""
+    """Part that explains the excess time of slow steps, after "spent"; empty if there is none."""
     above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
     found = (

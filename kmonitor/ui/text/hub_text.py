@@ -54,7 +54,7 @@ _MAP_FORMS: Final = (
     ),
     # Notes on the whole.
     later("the run reported its layers and weights, but not how the layers are connected"),
-    later("the slots of {name} are not known: Adam's are assumed"),
+    later("the optimizer state of {name} is not known: Adam's is assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
         "XLA decides what to fuse: the rules were validated against its memory plans, not"
@@ -111,8 +111,8 @@ _MAP_FORMS: Final = (
 
 _STUDY_FORMS: Final = (
     later("its processes used more than memory={bound}"),
-    later("the kernel killed one of its processes at memory={bound}"),
-    later("the kernel killed it at memory={bound}"),
+    later("the kernel killed one of its processes when they reached memory={bound}"),
+    later("the kernel killed it when it reached memory={bound}"),
     later("it ran out of memory, as its output shows"),
     later("this host had only {left} of memory left, and the fold was using the most ({held})"),
     later("this host had only {left} of memory left, and the trial was using the most ({held})"),
@@ -373,10 +373,7 @@ _FORMS: Final = (
     later("{host} refused the ssh connection."),
     later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
     later("Unknown host: {host}."),
-    later(
-        "Check the spelling in ~/.ssh/config, and make sure that this machine is on the host's "
-        "network."
-    ),
+    later("Check the spelling in ~/.ssh/config, and that this machine is on its network."),
     later("{host} did not accept your key."),
     later("Copy your key to it: {line}   Or unlock the key: ssh-add"),
     later("The host key of {host} is not known yet."),
@@ -390,10 +387,12 @@ _FORMS: Final = (
         "Install it there from a clone: {line}   If it is in an environment that is not"
         " activated at login, pass its path: {command}"
     ),
-    later("kmonitor {version} on {host} is too old for the version on this machine."),
-    later("The kmonitor installation on {host} is too old for the version on this machine."),
+    later("kmonitor {version} on {host} is too old to work with the version on this machine."),
+    later(
+        "The kmonitor installation on {host} is too old to work with the version on this machine."
+    ),
     later("Install this version there from a clone: {line}"),
-    later("kmonitor {version} on {host} is too new for the version on this machine."),
+    later("kmonitor {version} on {host} is too new to work with the version on this machine."),
     later("Install that version here."),
     later("On {host}: {what}"),
     later("the hub is disabled here: KMONITOR_HUB=off is set."),
@@ -404,7 +403,7 @@ _FORMS: Final = (
         "Ask its administrator whether it was reinstalled. If it was, follow the "
         "instructions printed by: {line}"
     ),
-    later("Try the connection in a terminal; it must work without a prompt: {line}"),
+    later("Try connecting in a terminal; ssh must connect without a prompt: {line}"),
     later("The hub on {host} has stopped."),
     later("The connection to {host} was lost."),
     later("ssh is not installed on this machine."),

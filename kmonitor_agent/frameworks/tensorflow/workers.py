@@ -102,9 +102,9 @@ def why_not_alone(model: KerasModel, action: str) -> str:
         )
     if action == "export":
         return (
-            f"{workers.count} workers train this model together, and Keras' own save needs all of"
-            " them; kmonitor restore creates the file from the checkpoint, with the moving"
-            " averages of this worker"
+            f"{workers.count} workers train this model together, and saving with Keras needs all "
+            "of them; kmonitor restore creates the file from the checkpoint, with the moving "
+            "averages of this worker"
         )
     if action == "save" and not workers.is_chief:
         return f"{workers.name} leaves the checkpoint to the chief, which writes for all workers"

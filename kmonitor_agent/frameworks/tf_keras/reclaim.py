@@ -38,8 +38,8 @@ _EXACT_HERE = (
 )
 
 _NADAM = (
-    "not exact: tf_keras' Nadam depends on how often it has been traced, so it continues"
-    " differently after a retrace; tf_keras.optimizers.legacy.Nadam is exact"
+    "not exact: Nadam in tf_keras depends on how often it has been traced, so it continues "
+    "differently after a retrace; tf_keras.optimizers.legacy.Nadam is exact"
 )
 
 

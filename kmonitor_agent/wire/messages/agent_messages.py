@@ -102,7 +102,7 @@ class Batch(Message, frozen=True, tag="batch"):
     def __post_init__(self) -> None:
         # Each number within its bound says nothing of their sum, which is stored too.
         if self.first + len(self.events) - 1 > MAX_COUNT:
-            raise ValueError(f"the last number is above {MAX_COUNT}")
+            raise ValueError(f"the last number is greater than {MAX_COUNT}")
 
 
 class Ack(Message, frozen=True, tag="ack"):

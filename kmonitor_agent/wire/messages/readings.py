@@ -300,8 +300,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         container: Class of the list, dict or other container; empty: an attribute or variable.
         place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
-            "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed when private, except
-            in libraries.
+            "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
+            when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
     """
 

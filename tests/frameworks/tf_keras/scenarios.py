@@ -250,5 +250,5 @@ INEXACT: Final = [
         lambda: dense(dropout=True),
         inexact="enable_tf_random_generator()",
     ),
-    _scenario("Nadam", lambda: dense(optimizer="nadam"), inexact="tf_keras' Nadam"),
+    _scenario("Nadam", lambda: dense(optimizer="nadam"), inexact="Nadam in tf_keras"),
 ]

@@ -25,7 +25,7 @@ def test_the_release_that_crashes_old_pythons_is_fine_on_newer_ones(
     monkeypatch.setattr(sys, "version_info", _Version((3, 12, 1)))
     sound = trouble_of("6.12.0", "0.14.0")
 
-    assert "crashes Python 3.11" in crashing
+    assert "crashes on Python 3.11" in crashing
     assert sound == ""
 
 

@@ -86,7 +86,7 @@ def test_the_last_fit_is_written_and_another_one_where_it_is_asked_for(
         text = io.StringIO(newline="")
         CsvLoggerExport(client, run, fit=1).as_text(text)
         assert text.getvalue().splitlines()[1] == "0,0.5,NA"
-        with pytest.raises(UserError, match=r"No epoch of fit 3 .* --fit 1, 2\."):
+        with pytest.raises(UserError, match=r"In 3 .* --fit 1, 2\."):
             CsvLoggerExport(client, run, fit=3).as_text(text)
 
 

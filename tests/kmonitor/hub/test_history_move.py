@@ -197,7 +197,7 @@ def test_another_history_is_not_moved_to_the_same_place(
     assert second.event_log.commit()
     second.database.close()
 
-    with pytest.raises(history_move.CannotMove, match="Another history"):
+    with pytest.raises(history_move.CannotMove, match="a different history"):
         moved_to(here.folders, team_url, lambda _number, _of: None)
 
 

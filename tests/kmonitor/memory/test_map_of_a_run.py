@@ -62,7 +62,7 @@ def test_a_terminal_shows_what_goes_on_and_how_to_end_it(
 
     shown = capsys.readouterr().err.split("\r")
     assert shown[1].startswith(
-        "calculating other batch sizes and changes: 0 s (press Ctrl+C to cancel)"
+        "evaluating other batch sizes and changes: 0 s (press Ctrl+C to cancel)"
     )
     assert shown[-1] == "\x1b[K"
 

@@ -120,7 +120,10 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     ended = attempt.finish(1.1)
 
     assert ended.cause == "out_of_memory"
-    assert ended.why == "the kernel killed it at memory=1.0 GiB (RAM peak by memory.peak)"
+    assert (
+        ended.why
+        == "the kernel killed it when it reached memory=1.0 GiB (RAM peak by memory.peak)"
+    )
     assert ended.peak_bytes == 2**30
 
 

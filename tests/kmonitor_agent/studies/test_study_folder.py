@@ -64,7 +64,7 @@ def test_a_value_with_one_bit_changed_is_run_again_and_told_once(
     assert folder.finished() == {0}
     assert folder.finished() == {0}
     assert len(lines) == 1
-    assert "fold 1: its returned value cannot be read: it is damaged" in lines[0]
+    assert "fold 1: its return value cannot be read: it is damaged" in lines[0]
     assert "it will be run again" in lines[0]
 
 

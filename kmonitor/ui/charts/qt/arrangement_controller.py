@@ -102,7 +102,7 @@ class ArrangementController(QObject):
                 toggle = self.remove if choice.is_shown else self.add
                 entry.triggered.connect(partial(_without_check, partial(toggle, choice.key)))
         menu.addSeparator()
-        usual = menu.addAction(self.tr("Default charts"))
+        usual = menu.addAction(self.tr("Restore default charts"))
         usual.setEnabled(not self.arrangement.is_usual)
         usual.triggered.connect(partial(_without_check, self.reset))
 

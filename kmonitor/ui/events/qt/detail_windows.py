@@ -146,7 +146,7 @@ class RunEndWindow(EvidenceWindow):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.resize(660, 340)
-        self.setWindowTitle(self.tr("End of a run"))
+        self.setWindowTitle(self.tr("End of run"))
 
 
 class RecordWindow(DetailWindow):

@@ -48,7 +48,7 @@ class HistoryFilters(QWidget):
 
     def _set_texts(self) -> None:
         self._pinned.setText(self.tr("Pinned"))
-        self._pinned.setToolTip(self.tr("Only runs that are pinned"))
+        self._pinned.setToolTip(self.tr("Only pinned runs"))
         self._clear.setText(self.tr("Clear filters"))
         self._clear.setToolTip(self.tr("Show all runs again"))
         for button in (self._pinned, self._clear):

@@ -151,12 +151,12 @@ class AuditWindow(QDialog):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self.setWindowTitle(self.tr("Audit"))
+        self.setWindowTitle(self.tr("Audit log"))
         self._host.rename(self.tr("Host"), self._all_hosts())
         self._lead.setText(
             self.tr("Commands, edits and access changes, with their results. Newest first.")
         )
-        self._table_view.setAccessibleName(self.tr("Audit"))
+        self._table_view.setAccessibleName(self.tr("Audit log"))
         self._close.setText(self.tr("Close"))
         self._close.setAccessibleName(self._close.text())
         self._close.setToolTip(self.tr("Close this list (Esc)"))

@@ -71,7 +71,7 @@ class WhatIfSidebar(QScrollArea):
         """Show changes that lower the peak, or that none is known."""
         self._advice_card.setVisible(bool(advised) or is_whole)
         self._advice_note.setVisible(not advised)
-        self._advice_note.setText(self.tr("No known single change would save even 1 MiB."))
+        self._advice_note.setText(self.tr("No single known change would save even 1 MiB."))
         if tuple(advised) == self._advised:
             return
         self._advised = tuple(advised)
@@ -156,7 +156,7 @@ class WhatIfControls(QFrame):
         self._title.setText(self.tr("What if"))
         self._reset.setText(self.tr("Reset"))
         self._reset.setAccessibleName(self._reset.text())
-        self._reset.setToolTip(self.tr("Back to the original values"))
+        self._reset.setToolTip(self.tr("Restore the original values"))
         self._batch.call(self.tr("Batch size"), self.tr("Examples per step"))
         for key, title in self._titles().items():
             menu = self._menus[key]

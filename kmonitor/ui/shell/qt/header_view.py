@@ -325,10 +325,10 @@ class HeaderPanel(QFrame):
         text = self._live_text()
         self._live.setProperty("kind", "" if is_live else "held")
         tooltip = (
-            self.tr("Charts follow the newest data. Press to freeze the view (Space)")
+            self.tr("Charts follow the newest data. Click to freeze the view (Space)")
             if is_live
             else self.tr(
-                "The view is frozen; data is still arriving. Press to follow again (Space)"
+                "The view is frozen; data is still arriving. Click to follow again (Space)"
             )
         )
         self._live.setToolTip(tooltip)
@@ -434,7 +434,7 @@ class HeaderPanel(QFrame):
         model = menu.addAction(self.tr("Open model file\u2026"), key_sequence("model_file"))
         model.setToolTip(self.tr("Memory map and contents of a model file (Ctrl+Shift+O)"))
         model.setData(_MODEL_FILE)
-        audit = menu.addAction(self.tr("Audit\u2026"), key_sequence("audit"))
+        audit = menu.addAction(self.tr("Audit log\u2026"), key_sequence("audit"))
         audit.setToolTip(self.tr("Audit log of the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)

@@ -128,7 +128,7 @@ def test_a_job_that_ends_at_its_time_limit_is_said_to(parts: HubParts):
     assert judged(parts, record)[1].endswith("its data ends at its job's time limit")
     assert "limit" not in judged(parts, later)[1]
     parts.clock.move(7200.0)
-    assert judged(parts, later)[1].endswith("the time limit of its job has passed")
+    assert judged(parts, later)[1].endswith("its job's time limit has passed")
 
 
 def test_a_dead_process_that_ended_at_its_limit_has_that_as_its_cause(parts: HubParts):
@@ -149,7 +149,7 @@ def test_a_dead_process_that_ended_at_its_limit_has_that_as_its_cause(parts: Hub
 @pytest.mark.parametrize(
     ("ends", "cause", "words"),
     [
-        (_NOW_S, "time limit (SIGTERM)", "time limit of its job"),
+        (_NOW_S, "time limit (SIGTERM)", "its job's time limit"),
         (_NOW_S + 999, "SIGTERM", "ended"),
     ],
 )

@@ -67,7 +67,7 @@ def test_an_architecture_alone_says_so(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("hello", "not JSON"), ("[1]", "not a JSON object"), ("{}", "names no model class")],
+    [("hello", "not JSON"), ("[1]", "not a JSON object"), ("{}", "does not name a model class")],
 )
 def test_a_json_file_of_something_else_says_so(tmp_path: Path, text: str, words: str):
     path = tmp_path / "model.json"

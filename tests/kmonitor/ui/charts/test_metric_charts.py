@@ -285,7 +285,7 @@ def test_within_an_epoch_the_mean_so_far_stands_in_until_one_has_ended():
 
     board.tell(Sample(t_s=41.0, logs={"loss": 0.7}), Sample(t_s=42.0, logs={"loss": 0.6}))
     card = board.card("log:loss")
-    assert (card.value, card.note) == ("0.6", "mean of the epoch so far")
+    assert (card.value, card.note) == ("0.6", "mean over the epoch so far")
 
     board.tell(EpochEnded(t_s=50.0, fit=1, epoch=4, seconds=10.0, logs={"loss": 0.55}))
     assert (board.card("log:loss").value, board.card("log:loss").note) == ("0.55", "")

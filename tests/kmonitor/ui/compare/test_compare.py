@@ -286,7 +286,7 @@ def test_the_table_says_what_differs():
     assert texts(rows["VRAM, last"]) == ["50.7 GiB", NOT_KNOWN]
     assert rows["VRAM, last"].cells[1].tooltip == "no GPU"
     assert texts(rows["VRAM, peak"])[1] == NOT_KNOWN
-    assert len(texts(rows["Step time, median of all epochs"])) == 2
+    assert len(texts(rows["Step time, median over all epochs"])) == 2
     assert texts(rows["Step time, last epoch"]) == ["272 ms", "272 ms"]
     assert not rows["Step time, last epoch"].differs
     assert texts(rows["Batch size"]) == ["32", "64"]
@@ -306,7 +306,7 @@ def test_what_is_the_same_can_be_left_out():
     rows = setup.rows(only_differences=True)
 
     assert list(rows) == ["Batch size"]
-    assert texts(setup.rows()["Step time, median of all epochs"]) == [NOT_KNOWN, NOT_KNOWN]
+    assert texts(setup.rows()["Step time, median over all epochs"]) == [NOT_KNOWN, NOT_KNOWN]
 
 
 def test_the_trainings_metrics_are_compared_last_and_best():

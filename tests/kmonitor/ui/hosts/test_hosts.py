@@ -131,7 +131,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
 
     assert near.runs[0].state.label == "Training"
     assert far.runs[0].state.label.startswith("No data for")
-    assert (with_plain_spaces(far.note), far.tone) == ("offline 3 min", "crit")
+    assert (with_plain_spaces(far.note), far.tone) == ("offline for 3 min", "crit")
     assert "is not responding" in far.tooltip
     curves = {c.run: c.stale for c in setup.charts.state("ram", 600).curves}
     assert curves == {"run2": True, "run1": False}

@@ -124,13 +124,13 @@ def test_the_log_tells_begin_and_ends():
     assert line(started) == ("info", "Study of 5 folds: train.py:train")
     assert line(again) == (
         "info",
-        "Study of 5 folds continues: train.py:train, 2 already finished",
+        "Study of 5 folds resumed: train.py:train, 2 already finished",
     )
     search = msgspec.structs.replace(started, folds=0)
     assert line(search) == ("info", "Search: train.py:train")
     assert line(msgspec.structs.replace(search, tally=StudyTally(over=2))) == (
         "info",
-        "Search continues: train.py:train, 2 already finished",
+        "Search resumed: train.py:train, 2 already finished",
     )
     assert line(msgspec.structs.replace(started, folds=1))[1] == "Study of 1 fold: train.py:train"
     assert line(hung) == ("warning", "fold 2: Hung, no step; it will be retried")

@@ -439,7 +439,7 @@ def test_notes_say_what_the_number_is(setup: Setup):
     notes = {m: setup.charts.card(m, now_s=0.0) for m in ("graph", "step_time", "ram")}  # type: ignore[arg-type]
     assert [card.note for card in notes.values() if card] == [
         "operations in live traces",
-        "median of the epoch",
+        "median over the epoch",
         "",
     ]
     assert setup.charts.state("ram", 300).gaps == ()
@@ -450,7 +450,7 @@ def test_a_step_time_that_is_a_mean_is_called_one(setup: Setup):
 
     card = setup.charts.card("step_time", now_s=0.0)
     assert card is not None
-    assert card.note == "mean of the epoch"
+    assert card.note == "mean over the epoch"
 
 
 def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):

@@ -88,7 +88,7 @@ def test_each_fold_asks_for_a_gpu_where_there_are_any_and_for_its_memory():
         ("OutOfMemoryError", "out_of_memory", "Ray ended it"),
         ("NodeDiedError", "killed", "its node was lost"),
         ("WorkerCrashedError", "killed", "Ray worker"),
-        ("TaskCancelledError", "killed", "cancelled through Ray"),
+        ("TaskCancelledError", "killed", "canceled through Ray"),
         ("RuntimeEnvSetupError", "error", "could not start"),
     ],
 )

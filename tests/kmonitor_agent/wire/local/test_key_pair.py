@@ -114,6 +114,6 @@ def test_a_hub_whose_secret_was_open_is_told_that_its_address_changes(folders: F
     (keys_folder(folders) / "hub.key").chmod(0o644)
 
     with pytest.raises(
-        NotPrivate, match="changes the hub's address, which you have to hand out again"
+        NotPrivate, match="changes the hub's address, which you then have to redistribute"
     ):
         own_keys(folders, "hub")

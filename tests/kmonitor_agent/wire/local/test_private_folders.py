@@ -180,7 +180,7 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
     make_own_folder(parent / "state")
 
     assert check_own_folder(parent / "state") == [
-        f"the group with id {OTHER_USER} can write to {parent}and so replace its contents"
+        f"the group with ID {OTHER_USER} can write to {parent} and so replace its contents"
     ]
     (parent / "state").chmod(0o770)
     os.chown(parent / "state", 0, OTHER_USER)

@@ -111,7 +111,8 @@ def test_numbers_texts_and_lists_beyond_are_cut_to_their_bounds(side: str, kind:
 
 
 _CANNOT_BE_CUT = re.compile(
-    r"got `|Invalid enum|matching regex|`bytes` of length|of length >=|the last number is above"
+    r"got `|Invalid enum|matching regex|`bytes` of length|of length >="
+    r"|the last number is greater than"
 )
 
 
