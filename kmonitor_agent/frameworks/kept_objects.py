@@ -14,6 +14,7 @@ are not found.
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
 
+import functools
 import inspect
 import os
 import re
@@ -534,7 +535,22 @@ _MODULES: Final = _ModuleNames()
 def _is_script_file(path: object) -> bool:
     if type(path) is not str or path.startswith((_OURS, *_STANDARD)):
         return False
-    return not path.startswith("<frozen ") and not any(part in path for part in _INSTALLED)
+    if path.startswith("<frozen ") or any(part in path for part in _INSTALLED):
+        return False
+    return not path.startswith(_library_folders(tuple(map(str, sys.path[1:]))))
+
+
+@functools.cache
+def _library_folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these folders that packages were installed into, as `pip install --target` does."""
+    return tuple(f"{path}{os.sep}" for path in paths if _has_packages(path))
+
+
+def _has_packages(folder: str) -> bool:
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))  # noqa: PTH208 - names alone
+    except OSError:
+        return False
 
 
 def _is_of_script(kind: type) -> bool:

@@ -214,18 +214,30 @@ def explain_count(
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
+    TensorFlow's own threads come last, and without one: its pools grow with the work they have.
+
     Args:
         earlier: Names and counts some units before; empty: unknown.
     """
     cause, advice = _OF_METRICS[metric]
     counts = {(each.kind, each.name): each.count for each in earlier}
     more = {each: each.count - counts.get((each.kind, each.name), 0) for each in newest if earlier}
-    grown = max(more, key=more.__getitem__, default=None)
+    grown = max(
+        more,
+        key=lambda each: (more[each] > 0 and not _is_of_tensorflow(each), more[each]),
+        default=None,
+    )
     if grown is None or more[grown] <= 0 or growth.slope is None:
         return GrowthExplanation(cause, Confidence.COUNTED, advice=advice)
     cause, advice = _CAUSES.get(grown.kind, (cause, advice))
+    if _is_of_tensorflow(grown):
+        advice = ()
     part = more[grown] / sum(count for count in more.values() if count > 0)
     kind = CounterKind.NAMED_BYTES if grown.kind == "block" else CounterKind.NAMED
     because = CounterGrowth(kind, _scaled(growth.slope, part), grown.name or grown.kind)
     function = grown.name or None
     return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)
+
+
+def _is_of_tensorflow(named: NamedResource) -> bool:
+    return named.kind == "thread" and named.name.startswith("tf_")

@@ -11,6 +11,7 @@ import weakref
 from collections import UserDict, UserList, deque
 from collections.abc import Callable, Iterator
 from logging.handlers import MemoryHandler
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -474,6 +475,25 @@ def test_arguments_of_finalizers_are_measured():
         each.detach()
     assert (found.kind, found.count - before.count) == ("numpy.ndarray", 6)
     assert (found.n_bytes or 0) - (before.n_bytes or 0) == pytest.approx(12 * MIB, rel=0.5)
+
+
+def test_packages_installed_into_a_folder_of_their_own_are_not_the_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for folder, made in (("lib", ["table-1.0.dist-info"]), ("mine", [])):
+        (tmp_path / folder).mkdir()
+        for name in made:
+            (tmp_path / folder / name).mkdir()
+        monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / folder)])
+        module: Any = ModuleType(f"{folder}_table")
+        module.__file__ = str(tmp_path / folder / "table.py")
+        module.kept = [array(2) for _ in range(6)]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    found = kept(Recorder())
+
+    assert "mine_table.kept" in found
+    assert "lib_table.kept" not in found
 
 
 def test_records_that_a_log_handler_keeps_are_measured():

@@ -6,14 +6,20 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kmonitor.hub.judge.counts import COUNT_RULES, next_count_judgement
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import Remedy
+from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
+from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
+    EpochStarted,
     Event,
+    FitStarted,
     NamedResource,
     ResourcesNamed,
+    Sample,
     Verdict,
 )
 from tests.support.growing_run import Growing, events_of
@@ -144,3 +150,41 @@ def test_a_file_each_fifth_epoch_is_growth_by_the_epoch():
     assert judgement.growth is not None
     assert judgement.growth.slope is not None
     assert judgement.growth.slope.middle == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("of_script", "name", "advice"), [(4, "Thread-*", [Remedy.POOL_ONCE]), (0, "tf_Compute", [])]
+)
+def test_threads_of_the_script_are_named_before_tensorflows(
+    of_script: int, name: str, advice: list[Remedy]
+):
+    def threads(after: int) -> list[NamedResource]:
+        own = NamedResource("thread", "Thread-*", 1 + after * of_script)
+        return [own, NamedResource("thread", "tf_Compute", 2 + after * 9)]
+
+    growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
+
+    found = explain_count("threads", growth, threads(0), threads(1))
+
+    assert (found.function, list(found.advice)) == (name, advice)
+
+
+def test_threads_of_units_shorter_than_a_sample_are_read_at_their_ends():
+    """Samples fall now into one unit, now into the next, and see threads of TensorFlow too."""
+    events: list[Event] = [FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)]
+    for epoch in range(12):
+        events.append(EpochStarted(t_s=0.2 * epoch, fit=1, epoch=epoch))
+        if epoch % 5 == 1:
+            now_s = 0.2 * epoch + 0.1
+            events.append(Sample(t_s=now_s, fit=1, epoch=epoch, threads=60.0 - 3 * epoch))
+        end_s = 0.2 * epoch + 0.19
+        events.append(
+            EpochEnded(t_s=end_s, fit=1, epoch=epoch, seconds=0.19, threads=30 + 2 * epoch)
+        )
+    judge = RunJudge()
+    for event in events:
+        judge.read(event.t_s, event)
+        judge.judge()
+
+    (now,) = [each for each in judge.newest_verdicts() if each.metric == "threads"]
+    assert (now.state, now.slope) == ("growing", 2.0)
