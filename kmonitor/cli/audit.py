@@ -35,7 +35,7 @@ def audit(
     Args:
         json: One JSON list, with every field.
         last: Show at most this many of the newest entries.
-        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: Show the log of the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
         hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """

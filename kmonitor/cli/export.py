@@ -44,8 +44,7 @@ def export(  # noqa: PLR0913 - options of a command
         output: File to write or replace. Required for Parquet. Default: standard output.
         fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.
         folder: Export from the runs whose spools are in this folder, which is opened read-only.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, or a name from `kmonitor
-            hosts`.
+        host: Ask the hub on this host, over ssh: `gpu-01`, or a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     output = None if str(output) == "-" else output

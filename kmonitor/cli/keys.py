@@ -77,7 +77,7 @@ def list_(
     Args:
         json: One JSON object: `address` (empty if the hub is not listening), `keys`, and `fault`
             (why the list cannot be trusted, in which case no key is authorized; otherwise empty).
-        host: List the keys of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or
+        host: List the keys of the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or
             a name from `kmonitor hosts`.
         hub: List the keys of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
@@ -128,7 +128,7 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
-        host: Revoke it at the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: Revoke it at the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
         hub: Revoke it at the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
@@ -168,7 +168,7 @@ def authorize(
             and authorizes keys. agent: a training process, which reports its own runs.
         name: Name of the key, for lists and the audit log.
         replace: Give an already authorized key this name and role.
-        host: Grant access to the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+        host: Grant access to the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
         hub: Grant access to the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """

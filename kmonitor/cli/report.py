@@ -36,7 +36,7 @@ def report(
             current folder.
         into: Deprecated alias for `--output`.
         folder: Use the runs in this folder, which is opened read-only.
-        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

@@ -36,8 +36,7 @@ def restore(
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.
-        into: The `.keras` file to write; an existing one is replaced only once the new
-            file is complete.
+        into: The `.keras` file to write; replaces an existing one once it is complete.
         like: A `.keras` file of the same model, if the checkpoint does not describe it.
         package: The Keras package that the model was trained with.
     """

@@ -79,7 +79,7 @@ def runs(  # noqa: PLR0913 - the user's options
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
         folder: Only the runs in this folder, which is opened read-only.
-        host: List the runs of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or
+        host: List the runs of the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or
             a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
@@ -209,7 +209,7 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
@@ -224,7 +224,7 @@ def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.
-        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name
             from `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
@@ -269,7 +269,7 @@ def prune(  # noqa: PLR0913 - the user's options
         json: One JSON list of the runs, in the format of `kmonitor runs --json`, instead of the
             table.
         yes: Do not ask for confirmation.
-        host: Use the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name
             from `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """

@@ -75,7 +75,7 @@ def ship(
         delete: Remove a run's spool once the hub has stored all of it and its process is known
             to have ended; others stay.
         json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused` and `deleted`.
-        host: Send to the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+        host: Send to the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name
             from `kmonitor hosts`.
         hub: Send to the hub at this address, tcp://HOST:PORT?key=KEY, which must have authorized
             the key that `kmonitor keys mine --agent` prints.

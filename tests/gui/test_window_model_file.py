@@ -106,7 +106,7 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
     opened.window.cost._measure.click()
 
     assert ended.wait(DEADLINE_S)
-    opened.until(lambda: opened.window.cost._text.text().startswith("Cancelled"))
+    opened.until(lambda: opened.window.cost._text.text().startswith("Canceled"))
 
 
 def test_what_cannot_be_measured_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch):

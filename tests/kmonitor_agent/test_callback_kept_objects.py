@@ -45,6 +45,7 @@ def growing_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(diagnosis, "read_held", reading(counted))
     monkeypatch.setattr(fit_reporter, "read_held", reading(reported))
+    monkeypatch.setattr(fit_reporter, "read_own_pages", reading(reported))
     monkeypatch.setattr(diagnosis, "COST_SHARE", 1e9)
 
 

@@ -170,7 +170,7 @@ def compare(  # noqa: PLR0913 - the user's options
         markdown: A table in Markdown, for a comment on a pull request.
         json: One JSON object: `a`, `b`, `measures`, `conditions` and `failed`.
         folder: Use the runs in this folder, which is opened read-only.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+        host: Ask the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

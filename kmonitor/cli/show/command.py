@@ -109,7 +109,7 @@ def show(
             the command waits for the hub to come back. Exit status: 5 if the run failed, was
             interrupted, or was lost.
         folder: Use the runs in this folder, which is opened read-only.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+        host: Ask the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

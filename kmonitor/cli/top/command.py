@@ -163,7 +163,7 @@ def top(
         sort: Order of the runs; `o` changes it.
         ended: Also list runs that have ended; `a` toggles this later.
         folder: Only the runs in this folder, which is opened read-only.
-        host: Only the runs of this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
+        host: Only the runs of this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Only the runs of the hub at this address, tcp://HOST:PORT?key=KEY.
     """

@@ -61,7 +61,7 @@ def test_somebody_elses_socket_is_not_used(path: Path, monkeypatch: pytest.Monke
     # The folder's check asks first, the socket's second.
     answers = iter([real])
     monkeypatch.setattr(os, "getuid", lambda: next(answers, real + 1))
-    path_owner = f"user id {real}"
+    path_owner = f"user ID {real}"
 
     with pytest.raises(NotPrivate, match=path_owner):
         find_hub_socket(path)

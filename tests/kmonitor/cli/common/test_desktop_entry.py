@@ -118,7 +118,7 @@ def test_sudo_is_refused_since_the_menu_would_be_roots(
 
     assert main(["--install-desktop-entry"]) == 1
 
-    assert "not that of ada" in capsys.readouterr().err
+    assert "not ada's" in capsys.readouterr().err
     assert not share.exists()
 
 

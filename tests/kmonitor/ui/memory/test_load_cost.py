@@ -70,7 +70,7 @@ def test_a_cancel_and_a_refusal_are_told():
     desk = LoadCostStore()
     desk.begin()
     desk.cancel()
-    assert desk.state().text.startswith("Cancelled")
+    assert desk.state().text.startswith("Canceled")
 
     desk.begin()
     desk.refuse("it is damaged", "take another")

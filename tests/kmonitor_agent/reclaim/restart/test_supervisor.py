@@ -132,7 +132,9 @@ def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
 
     ran = supervised(path)
 
-    assert ran.stdout.startswith(b"another program runs between kmonitor run and this process")
+    assert ran.stdout.startswith(
+        b"another program is running between kmonitor run and this process"
+    )
 
 
 def test_nothing_to_run_is_said_with_what_to_write():
