@@ -71,7 +71,8 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
         _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
-        is_detailed = verdict.state in {"growing", "suspected", "slowing"}
+        is_open = verdict.state == "measuring" and verdict.slope is not None
+        is_detailed = is_open or verdict.state in {"growing", "suspected", "slowing"}
         if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)

@@ -5,7 +5,8 @@
 | measuring | too few units, or the interval holds both growth and none | - |
 | rising | the 80% interval of the change a unit is above 0, and it goes on; or each of the \
 last two units added traces, and memory | - |
-| steady | the 95% interval excludes what would fill the room in ten times as long | - |
+| steady | the 95% interval excludes what would fill the room in ten times as long; for times, \
+what made them 15 % longer | - |
 | growing | each unit adds the same, or each of seven about the same; or five judgements in a row \
 found a trend; or memory rises and each of the last six units added traces or compiled code, or \
 each of the last eight about the same bytes | alert |
@@ -274,6 +275,9 @@ def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
 STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
 """A tenth of the step time; less is not felt, and clocks of processors vary by as much."""
 
+_SLOWER_BY: Final = 0.15
+"""Part of a step's time: slower by less over all units so far counts as steady."""
+
 _FIRST_OF_KIND: Final = 3
 
 
@@ -285,7 +289,8 @@ def next_slowdown_judgement(before: Judgement, step_s: Floats) -> Judgement:
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
             loop of models one per fit, made comparable by `relative_to_own_kind` if they differ.
     """
-    return next_judgement(before, step_s, floor=STEP_TIME_FLOOR)
+    room = _SLOWER_BY * _TIMES_AS_LONG * float(np.median(step_s))
+    return next_judgement(before, step_s, floor=STEP_TIME_FLOOR, room=room)
 
 
 def relative_to_own_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:

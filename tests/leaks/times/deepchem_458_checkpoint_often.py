@@ -32,10 +32,15 @@ class Saving(keras.callbacks.ModelCheckpoint):
 
 
 model = keras.Sequential(
-    [keras.Input((8,)), keras.layers.Dense(3000), keras.layers.Dense(500), keras.layers.Dense(1)]
+    [
+        keras.Input((8,), dtype="int32"),
+        keras.layers.Embedding(400_000, 8),
+        keras.layers.Flatten(),
+        keras.layers.Dense(1),
+    ]
 )
 model.compile("sgd", "mse")
-x, y = np.ones((16 * STEPS, 8), "float32"), np.ones((16 * STEPS, 1), "float32")
+x, y = np.ones((16 * STEPS, 8), "int32"), np.ones((16 * STEPS, 1), "float32")
 with tempfile.TemporaryDirectory() as folder:
     each = 4 * STEPS if slowdowns.FIXED else 10
     model.fit(

@@ -321,3 +321,26 @@ def test_a_larger_model_is_compared_with_its_own_kind_only():
     found = relative_to_own_kind(np.array([1.0, 10.0, 2.0, 3.0, 20.0, 8.0]), list("abaaba"))
 
     np.testing.assert_allclose(found, [0.5, 10 / 15, 1.0, 1.5, 20 / 15, 4.0])
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05])
+def test_steps_that_vary_about_their_time_are_steady(noise: float):
+    """A machine with other work makes some of them longer; only a trend would matter."""
+    states: list[GrowthState] = []
+    for seed in range(40):
+        longer = np.abs(np.random.default_rng(seed).standard_normal(30))
+        judgement = Judgement()
+        for n in range(1, 31):
+            judgement = next_slowdown_judgement(judgement, 0.05 * (1.0 + noise * longer[:n]))
+        states.append(judgement.state)
+
+    assert states.count(GrowthState.STEADY) >= 30
+    assert GrowthState.GROWING not in states
+
+
+def test_steps_that_became_longer_by_a_quarter_are_called_slower():
+    judgement = Judgement()
+    for n in range(6, 61):
+        judgement = next_slowdown_judgement(judgement, 0.05 * np.linspace(1.0, 1.25, 60)[:n])
+
+    assert judgement.state is GrowthState.GROWING
