@@ -157,7 +157,7 @@ class TensorFlowInput:
         except AttributeError as exc:
             self.absent = missing_name_text("TensorFlow", exc)[:300]
         except (ValueError, TypeError, tf.errors.OpError) as exc:
-            self.absent = f"tf.data does not report its time: {exc}"[:300]
+            self.absent = _why_no_times(exc)
         else:
             return [1e-6 * gap for gap in list(model.gap_times)[-MOST_GAPS:]]
         return None
@@ -169,6 +169,12 @@ class TensorFlowInput:
             return current
         frame = getattr(own.get(_INNER), "gi_frame", None)
         return None if frame is None else frame.f_locals.get("iterator")
+
+
+def _why_no_times(exc: Exception) -> str:
+    if "autotune" in str(exc):  # as Keras has it for a `PyDataset` with workers
+        return "tf.data reports its times only with autotuning, which is off for this dataset"
+    return f"tf.data does not report its times: {exc}"[:300]
 
 
 def _why_no_resource(iterator: Any) -> str:

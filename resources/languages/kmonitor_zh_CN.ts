@@ -8889,6 +8889,11 @@
         <translation>验证 {best}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>validate less often (validation_freq), or on fewer batches (validation_steps)</source>
+        <translation>少验证几次（validation_freq），或用更少的批（validation_steps）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>validation</source>
         <translation>验证</translation>

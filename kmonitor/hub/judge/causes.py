@@ -96,6 +96,7 @@ class Remedy(StrEnum):
     PREFETCH = "prefetch batches on several cores"
     EACH_NTH = "run the callback less often"
     SAVE_LESS = "save less often"
+    VALIDATE_LESS = "validate less often"
     LOOK_BETWEEN = "check what the script does between epochs or fits"
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"
     CLOCK_SPEED = "check cooling, power limits and the CPU governor"

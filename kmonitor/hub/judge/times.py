@@ -129,6 +129,9 @@ _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
     "between_epochs": (Remedy.LOOK_BETWEEN,),
     "between_fits": (Remedy.LOOK_BETWEEN,),
 }
+"""Advice on parts that should take little of the time."""
+
+_ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +481,7 @@ def _explain_growth(
 
 
 def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> GrowthExplanation:
-    advice = _ADVICE.get(part.name, ())
+    advice = _ADVICE_ON_GROWTH.get(part.name, ())
     if part.name == "compiling" and kind is UnitKind.FIT:
         advice = _advice_on_compiling(units[-1])
     return GrowthExplanation(

@@ -124,6 +124,9 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "call gc.collect() less often, or call gc.freeze() once after setup"
         ),
         "save_less": tr("save less often, or save only the weights"),
+        "validate_less": tr(
+            "validate less often (validation_freq), or on fewer batches (validation_steps)"
+        ),
         "look_between": tr(
             "check what the script does there, such as reading or writing a whole file"
         ),

@@ -157,6 +157,7 @@ def test_validation_that_takes_ever_longer_is_named(every: int):
     assert (first.cause, first.where) == ("part", "validation")
     assert first.slope == pytest.approx(0.06, rel=0.25)
     assert verdict_headline(first) == "slowing down: more time is spent on validation"
+    assert first.advice == ["validate_less"]
 
 
 GROWING: dict[str, Parts] = {
