@@ -467,6 +467,7 @@ class EpochTimer:
         return EpochParts(
             wall_s=wall_s,
             input_s=None if input_s is None else max(0.0, input_s) + first_s,
+            first_input_s=first_s,
             compute_s=max(0.0, inside_s - compiling_s) + (first_s if input_s is None else 0.0),
             callbacks_s=max(0.0, spent["callbacks"]),
             checkpoints_s=spent["checkpoints"],

@@ -7546,6 +7546,11 @@
         <translation>大部分是一次性变化</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>most of it is spent starting the data iterator in each epoch: use dataset.repeat() with steps_per_epoch, or a DataLoader with persistent_workers=True</source>
+        <translation>其中大部分用于在每轮启动数据迭代器：请用 dataset.repeat() 并设 steps_per_epoch，或用 persistent_workers=True 的 DataLoader</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>native code retains memory allocated with malloc; Python code does not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>

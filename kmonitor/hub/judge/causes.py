@@ -94,6 +94,7 @@ class Remedy(StrEnum):
     FREE_MEMORY = "free memory, or close the programs that use it"
     REMOVE_TEMPORARY = "remove temporary files"
     PREFETCH = "prefetch batches on several cores"
+    REPEAT = "create the iterator over the data once for all epochs"
     EACH_NTH = "run the callback less often"
     SAVE_LESS = "save less often"
     VALIDATE_LESS = "validate less often"

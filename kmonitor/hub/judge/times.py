@@ -482,11 +482,19 @@ def _explain_growth(
 
 def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> GrowthExplanation:
     advice = _ADVICE_ON_GROWTH.get(part.name, ())
+    if part.name == "input" and _is_of_first_batches(units[-RECENT_UNITS:]):
+        advice = (Remedy.REPEAT,)
     if part.name == "compiling" and kind is UnitKind.FIT:
         advice = _advice_on_compiling(units[-1])
     return GrowthExplanation(
         Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
     )
+
+
+def _is_of_first_batches(units: Sequence[Unit]) -> bool:
+    """True if most of the wait for input is for an iterator that each epoch creates anew."""
+    input_s = sum(unit.times.get("input", 0.0) for unit in units)
+    return sum(unit.first_input_s for unit in units) > input_s / 2
 
 
 def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:

@@ -169,6 +169,7 @@ class Unit:
         wall_s: Duration of its epochs together, each from the end of the one before to its own
             end, without validations and checkpoints, which come now and then, seconds.
         times: Time of its epochs by part, as in `EpochParts`, seconds.
+        first_input_s: Part of that for input before the first steps of its epochs.
         callback_times: Time in callbacks, by part ("callbacks" or "checkpoints") and class,
             seconds.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
@@ -200,6 +201,7 @@ class Unit:
     step_s: float = math.nan
     wall_s: float = math.nan
     times: dict[str, float] = field(default_factory=dict[str, float])
+    first_input_s: float = 0.0
     callback_times: dict[tuple[str, str], float] = field(
         default_factory=dict[tuple[str, str], float]
     )
@@ -245,6 +247,7 @@ class Unit:
         self.steps += event.steps
         if event.parts is None:
             return
+        self.first_input_s += event.parts.first_input_s
         now_and_then_s = event.parts.validation_s + event.parts.checkpoints_s
         wall_s = event.parts.wall_s - now_and_then_s
         self.wall_s = wall_s + (0.0 if math.isnan(self.wall_s) else self.wall_s)

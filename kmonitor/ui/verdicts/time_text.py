@@ -115,6 +115,10 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
             " or workers of a PyDataset"
         ),
+        "repeat": tr(
+            "most of it is spent starting the data iterator in each epoch: use dataset.repeat() "
+            "with steps_per_epoch, or a DataLoader with persistent_workers=True"
+        ),
         "each_nth": tr("run {name} less often, for example, every n steps or epochs").format(
             name=verdict.name or tr("the callback")
         ),

@@ -265,6 +265,7 @@ class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         wall_s: From the end of the previous epoch, or the begin of the run's first fit, to the end
             of this epoch.
         input_s: Waiting for input; None: unknown, and then part of `compute_s`.
+        first_input_s: Part of it before the first step: an iterator is created, its buffers fill.
         compute_s: In the steps, without input, callbacks and compiling.
         callbacks_s: In callbacks that are not kmonitor's and save no checkpoints.
         checkpoints_s: In `ModelCheckpoint` and `BackupAndRestore`.
@@ -283,6 +284,7 @@ class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     wall_s: Seconds
     input_s: Seconds | None = None
+    first_input_s: Seconds = 0.0
     compute_s: Seconds = 0.0
     callbacks_s: Seconds = 0.0
     checkpoints_s: Seconds = 0.0

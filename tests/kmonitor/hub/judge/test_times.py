@@ -48,6 +48,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         yield from (each for each in judge.judge() if each.metric in {"epoch_time", "step_time"})
         usual = {"input": 0.1, "compute": 0.5, "callbacks": 0.05, "rest": 0.02}
         times = usual | parts_of(epoch)
+        first_s = times.pop("first_input", 0.0)
         noisy = {
             name: each * float(np.exp(rng.normal(0.0, scatter))) for name, each in times.items()
         }
@@ -68,6 +69,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
                 step_times=StepTimes(STEPS - 2, step_s, step_s, step_s, step_s, step_s),
                 parts=EpochParts(
                     wall_s=sum(noisy.values()),
+                    first_input_s=first_s,
                     callbacks=[CallbackTime(callback, noisy["callbacks"])],
                     **{f"{name}_s": seconds for name, seconds in noisy.items()},
                 ),
@@ -345,6 +347,13 @@ def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
         "steady: 84% of the time in the last 5 epochs was spent waiting for input"
     )
     assert last.advice == ["prefetch"]
+
+
+def test_wait_for_first_batches_is_cured_by_one_iterator_for_all_epochs():
+    stored = judged(lambda _: {"input": 3.0, "first_input": 2.0})
+
+    (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
+    assert (last.where, last.advice) == ("input", ["repeat"])
 
 
 TWINS: dict[str, Parts] = {
