@@ -26,7 +26,7 @@ HEADS = (
     "tool",
     "numbers that moved, first → last third",
     "what it reported",
-    "what it offered to do",
+    "what it did",
 )
 TOOLS = tuple(tools.TOOLS)
 ALONE = ("W&B offline", "MLflow autolog")
