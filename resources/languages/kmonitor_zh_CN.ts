@@ -2601,6 +2601,12 @@
         <translation>操作</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <source>Activations</source>
+        <translation>激活值</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Active limits: {limits}</source>
         <translation>生效的上限：{limits}</translation>
@@ -5153,12 +5159,6 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Saved</source>
         <translation>保存时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Saved for backward</source>
-        <translation>为反向传播保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>

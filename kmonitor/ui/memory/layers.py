@@ -36,7 +36,7 @@ _TITLES: Final[dict[MapPart, str]] = {
     "weights": later("Weights"),
     "slots": later("Optimizer"),
     "gradients": later("Gradients"),
-    "kept": later("Saved for backward"),
+    "kept": later("Activations"),
     "workspace": later("Workspace"),
 }
 

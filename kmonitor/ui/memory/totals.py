@@ -152,7 +152,7 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
         (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
         (other, HUES["gradients"], tr("Other resident"), False),
-        (found.kept_bytes, HUES["kept"], tr("Saved for backward"), True),
+        (found.kept_bytes, HUES["kept"], tr("Activations"), True),
         (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),
     ]  # fmt: skip
     return [
