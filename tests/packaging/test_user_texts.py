@@ -37,7 +37,7 @@ def test_texts_are_found_without_docstrings_and_names(tmp_path: Path):
     "text",
     [
         "--mode is for reload and auto.",
-        "hub is empty; use hub=\\"off\\" for no hub, or leave it out.",
+        'hub is empty; use hub="off" for no hub, or leave it out.',
         "is open to others; run: chmod 700 {path}",
         "text is not UTF-8",
         "FROM, OR WHY NOT",
@@ -51,7 +51,7 @@ def test_texts_are_found_without_docstrings_and_names(tmp_path: Path):
     ],
 )
 def test_a_text_that_resembles_code_is_listed(tmp_path: Path, text: str):
-    assert _listed(tmp_path, text) == [text.replace("\\", "")]
+    assert _listed(tmp_path, text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_code_is_not_listed(tmp_path: Path, text: str):
 
 def _listed(folder: Path, text: str) -> list[str]:
     (folder / "code").mkdir()
-    (folder / "code" / "one.py").write_text(f'show("{text}")\n')
+    (folder / "code" / "one.py").write_text(f"show({text!r})\n")
     return list(user_texts(folder, ("code",)))
 
 
