@@ -89,7 +89,6 @@ class SettingsWindow(QDialog):
         return self._list.currentRow()
 
     def show_page(self, at: int) -> None:
-        """Show the page with this index, from 0."""
         self._list.setCurrentRow(at)
 
     @override
