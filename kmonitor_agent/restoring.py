@@ -78,8 +78,8 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
     Raises:
         kmonitor_agent.restoring.CannotRestore: The file is missing or damaged, the model is not
             built, is not a Keras model that kmonitor supports, or has other variables, shapes or
-            dtypes. The model is unchanged. To catch it, write `from kmonitor_agent.restoring import
-            CannotRestore`.
+            dtypes. The model is unchanged. To catch it, write `from kmonitor_agent.restoring
+            import CannotRestore`.
     """
     path = Path(checkpoint)
     return _restore(model, path, _verified_header(path))

@@ -41,11 +41,7 @@ class SettingsWindow(QDialog):
     guide_requested = Signal()
 
     def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """Create the window on its first page.
-
-        Args:
-            languages: See `GeneralPage`.
-        """
+        """Args: `languages`: See `GeneralPage`."""
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "settings.md")
