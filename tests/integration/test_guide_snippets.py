@@ -185,12 +185,12 @@ def test_python_in_a_sentence_names_what_exists(page: str, code: str):
 
 
 def test_names_of_others_are_in_sentences():
-    told = {code for _, code in python_in_sentences()}
-    parsed = [ast.parse(code) for code in told - set(_NO_PYTHON) if not _is_compound(code)]
+    shown = {code for _, code in python_in_sentences()}
+    parsed = [ast.parse(code) for code in shown - set(_NO_PYTHON) if not _is_compound(code)]
     first = {_first_name(tree) for tree in parsed}
 
     assert set(_OTHERS) - {"InProcesses"} <= first
-    assert set(_NO_PYTHON) <= told
+    assert set(_NO_PYTHON) <= shown
 
 
 def test_the_agent_of_forty_lines_tells_a_hub_its_run(live_hub: LiveHub, tmp_path: Path):
@@ -236,16 +236,22 @@ def _check_calls_of_ours(tree: ast.Module) -> None:
 
 def _ours(called: ast.expr) -> Callable[..., object] | None:
     match called:
+        case ast.Name(id="MonitorCallback"):
+            return _without_self(kmonitor_agent.MonitorCallback, "__init__")
         case ast.Name(id=name) if name in dir(kmonitor_agent):
             return getattr(kmonitor_agent, name)
         case ast.Name(id="request"):
-            return functools.partial(kmonitor_agent.MonitorCallback.request, None)
+            return _without_self(kmonitor_agent.MonitorCallback, "request")
         case ast.Attribute(value=ast.Name(id="kmonitor_agent"), attr=name):
             return getattr(kmonitor_agent, name)
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in _OBJECTS:
-            return functools.partial(getattr(_OBJECTS[name], attribute), None)
+            return _without_self(_OBJECTS[name], attribute)
         case _:
             return None
+
+
+def _without_self(owner: type, name: str) -> Callable[..., object]:
+    return functools.partial(getattr(owner, name), None)
 
 
 def _starts(line: str) -> bool:
