@@ -64,7 +64,6 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return an exported name, imported on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # First: what is missing is to be named with what installs it.
@@ -75,5 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, also those not imported yet."""
     return sorted(__all__)

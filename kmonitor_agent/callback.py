@@ -341,7 +341,7 @@ class MonitorCallback(_Base):
             self._run_recorder.begin_epoch(fit, epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Forward to the clock; the only hook of ours that runs at every step."""
+        # The only hook of ours that runs at every step.
         self._tick(batch, logs)
 
     @_hook("callback.test_begin", is_short=True)
@@ -375,8 +375,8 @@ class MonitorCallback(_Base):
 
     @_hook("callback.epoch_end")
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Run pending actions: the end of an epoch is the safe point for them."""
         del epoch
+        # Pending actions run here: the end of an epoch is the safe point for them.
         with self._run_recorder.faults.guarded("callback.epoch_end"):
             fit = self._running()
             model = None if fit is None else fit.model()

@@ -77,8 +77,7 @@ class Collected:
         return "; ".join(parts)
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """Return `str(self)`, for notebooks."""
-        return str(self)
+        return str(self)  # notebooks show it
 
 
 @not_converted

@@ -66,8 +66,8 @@ def fit(
         TypeError: An argument has the wrong type. The message says what to write.
         ValueError: An argument is not valid, or the model cannot be rebuilt.
         kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, the model could not be rebuilt
-            although it could at the start. The exact state is on disk. (Not exported: import it
-            from `kmonitor_agent.reclaim.rebuild`.)
+            although it could at the start. The exact state is on disk. To catch it, write `from
+            kmonitor_agent.reclaim.rebuild import ModelLost`.
     """
     return _Fitting(model, _bound(model, arguments, named), rebuild).run()
 

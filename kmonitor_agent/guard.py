@@ -34,6 +34,11 @@ class FaultLog:
     `record` may be called from any thread and does no input or output: the lines wait in memory
     until the agent's thread calls `write_out`. For each part, the first three faults are logged
     with their traceback, then the 4th, 8th, 16th, ... so that a fault in a hot loop fills no disk.
+
+    Args:
+        log_file: File to write to; None: only count.
+        private: True to leave messages and tracebacks out; the exception's type stays.
+        on_fault: Called for each fault that is logged, on the thread in which it occurred.
     """
 
     def __init__(
@@ -43,13 +48,6 @@ class FaultLog:
         private: bool = False,
         on_fault: OnFault | None = None,
     ) -> None:
-        """Begin with no faults.
-
-        Args:
-            log_file: File to write to; None: only count.
-            private: True to leave messages and tracebacks out; the exception's type stays.
-            on_fault: Called for each fault that is logged, on the thread in which it occurred.
-        """
         self._on_fault = on_fault
         self._log_file = log_file
         self._private = private

@@ -279,11 +279,7 @@ class Escalation:
     """
 
     def __init__(self, cooldown_s: float) -> None:
-        """Start before the first level.
-
-        Args:
-            cooldown_s: Minimum time before a level is repeated, seconds.
-        """
+        """Args: `cooldown_s`: Minimum time before a level is repeated, seconds."""
         self._cooldown_s = cooldown_s
         self._level_index = 0
         self._ran_s: dict[EscalationLevel, float] = {}

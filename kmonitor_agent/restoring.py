@@ -37,8 +37,6 @@ not the model's: these are put back where they fit."""
 class CannotRestore(Exception):
     """A checkpoint could not be restored; the model or target file is unchanged.
 
-    Not exported: import it from `kmonitor_agent.restoring`.
-
     Attributes:
         remedy: Advice for the user; may be empty.
     """
@@ -51,7 +49,7 @@ class CannotRestore(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Result of `restore`. Not exported: import it from `kmonitor_agent.restoring`.
+    """Result of `restore`.
 
     Attributes:
         header: Header of the checkpoint: `tag` (run, fit, epoch), `wall_s` (UTC epoch seconds),
@@ -80,7 +78,8 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
     Raises:
         kmonitor_agent.restoring.CannotRestore: The file is missing or damaged, the model is not
             built, is not a Keras model that kmonitor supports, or has other variables, shapes or
-            dtypes. The model is unchanged.
+            dtypes. The model is unchanged. To catch it, write `from kmonitor_agent.restoring
+            import CannotRestore`.
     """
     path = Path(checkpoint)
     return _restore(model, path, _verified_header(path))

@@ -51,7 +51,7 @@ class SentAlertLog:
     """The log file of sent alerts; for any thread and process."""
 
     def __init__(self, folder: Path) -> None:
-        """Touch no file yet. Args: `folder`: Folder of the hub's database."""
+        """Args: `folder`: Folder of the hub's database."""
         self._path = folder / _NAME
 
     def add(self, sent: SentAlert) -> None:

@@ -90,7 +90,6 @@ class HelpFormat:
     """Keep placeholders of required options in the line of usage."""
 
     def __call__(self, console: Any, options: Any, panel: "HelpPanel") -> None:
-        """Print a panel of options or commands."""
         from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - loaded for `--help` only
 
         entries = [_plain(entry) for entry in panel.entries]

@@ -19,11 +19,7 @@ class CsvLoggerExport:
     """Writes out one fit of a run; for one thread."""
 
     def __init__(self, client: HubClient, run: RunSummary, fit: int | None = None) -> None:
-        """Send no request yet.
-
-        Args:
-            fit: Ordinal of the fit, from 1; None: the last one in which an epoch ended.
-        """
+        """Args: `fit`: Ordinal of the fit, from 1; None: the last one in which an epoch ended."""
         self._client = client
         self._run = run
         self._fit = fit

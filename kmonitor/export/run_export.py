@@ -116,6 +116,10 @@ class RunExport(_Export):
     """Exports one run; for one thread.
 
     A live run is written as far as it is stored when the last page is requested.
+
+    Args:
+        between: First and last run time of the events, seconds, both included; None: all.
+        is_cancelled: Called at each row; True cancels the export. None: never cancelled.
     """
 
     def __init__(
@@ -126,12 +130,6 @@ class RunExport(_Export):
         between: tuple[float, float] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        """Send no request yet.
-
-        Args:
-            between: First and last run time of the events, seconds, both included; None: all.
-            is_cancelled: Called at each row; True cancels the export. None: never cancelled.
-        """
         super().__init__()
         self._client = client
         self._run = run

@@ -107,11 +107,7 @@ class TableLines:
     def __init__(
         self, columns: Sequence[TableColumn], given: Mapping[str, str] | None = None
     ) -> None:
-        """Determine the source of each cell.
-
-        Args:
-            given: Constant cells, by column.
-        """
+        """Args: `given`: Constant cells, by column."""
         self._given = dict(given or {})
         names = [column.name for column in columns]
         self._numbers = {name: number for number, name in enumerate(names)}

@@ -51,15 +51,14 @@ _Happened = tuple[RunRecord, AnyEvent, float]
 
 
 class HubAlerts:
-    """Owned by the hub's main thread."""
+    """Owned by the hub's main thread.
+
+    Args:
+        settings: Folder of `alerts.json`.
+        held: File of the alerts that this hub holds back, and that an earlier hub left.
+    """
 
     def __init__(self, settings: Path, held: Path, host: str, clock: Clock) -> None:
-        """Prepare; nothing is evaluated before the first `step`.
-
-        Args:
-            settings: Folder of `alerts.json`.
-            held: File of the alerts that this hub holds back, and that an earlier hub left.
-        """
         self._folder = settings
         self._held = held
         self._host = host

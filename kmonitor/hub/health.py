@@ -16,7 +16,14 @@ _LONGEST_TEXT = 2000
 
 
 class HubHealth:
-    """Owned by the hub's main thread."""
+    """Owned by the hub's main thread.
+
+    Args:
+        log: The event log, whose database may not be writable.
+        retention: Receives the settings for retention.
+        is_fixed: True if the command line sets retention: the settings do not count.
+        sources: Each returns the trouble of another part of the hub; empty: none.
+    """
 
     def __init__(
         self,
@@ -27,14 +34,6 @@ class HubHealth:
         is_fixed: bool,
         sources: Sequence[Callable[[], str]] = (),
     ) -> None:
-        """Prepare; nothing is known before the first `refresh`.
-
-        Args:
-            log: The event log, whose database may not be writable.
-            retention: Receives the settings for retention.
-            is_fixed: True if the command line sets retention: the settings do not count.
-            sources: Each returns the trouble of another part of the hub; empty: none.
-        """
         self._folders = folders
         self._event_log = log
         self._retention = retention

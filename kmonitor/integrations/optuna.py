@@ -87,16 +87,15 @@ def in_processes(
 
 
 class ObjectiveInProcesses:
-    """An objective that runs each call in a process; created by `in_processes`."""
+    """An objective that runs each call in a process; created by `in_processes`.
+
+    Args:
+        runner: Runner of the trials; closed with this objective.
+        raises: Causes that end the search unless Optuna catches `TrialError`.
+        first: Index of the first trial.
+    """
 
     def __init__(self, runner: TrialRunner, raises: frozenset[str], first: int) -> None:
-        """Store the arguments.
-
-        Args:
-            runner: Runner of the trials; closed with this objective.
-            raises: Causes that end the search unless Optuna catches `TrialError`.
-            first: Index of the first trial.
-        """
         self._trial_runner = runner
         self._raises = raises
         # Optuna does not say when a search is over; nobody holds its objective any longer then.

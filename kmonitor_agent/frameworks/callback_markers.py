@@ -80,6 +80,11 @@ class _Mark:
 class CallbackMarkers:
     """Puts marks into a fit's list of callbacks and takes them out; for the training thread.
 
+    Args:
+        token: Keras' list of callbacks.
+        passed: Called at each mark.
+        fault: Called with an exception that `passed` raised.
+
     Attributes:
         callbacks: Callbacks that were in the list when it was marked.
     """
@@ -90,13 +95,6 @@ class CallbackMarkers:
         passed: Passed,
         fault: Callable[[Exception], None],
     ) -> None:
-        """Mark nothing yet.
-
-        Args:
-            token: Keras' list of callbacks.
-            passed: Called at each mark.
-            fault: Called with an exception that `passed` raised.
-        """
         self.callbacks: list[object] = []
         self._token = token
         self._passed = passed

@@ -117,6 +117,12 @@ Place = tuple[str, str]
 class KeptObjectWalk:
     """One search; created, used and dropped on the thread that trains.
 
+    Args:
+        lengths_before: `lengths` of the search before: a place with as many items as then is not
+            measured again, and not in the result. None: all places are measured.
+        is_late: Returns True when the search has to end.
+        least_bytes: Minimum size of a place in the result, bytes.
+
     Attributes:
         lengths: Number of items in each place.
         is_cut_short: True if time ran out, so that part of the result is missing.
@@ -129,14 +135,6 @@ class KeptObjectWalk:
         is_late: Callable[[], bool] = lambda: False,
         least_bytes: float = LEAST_BYTES,
     ) -> None:
-        """Prepare a search.
-
-        Args:
-            lengths_before: `lengths` of the search before: a place with as many items as then is
-                not measured again, and not in the result. None: all places are measured.
-            is_late: Returns True when the search has to end.
-            least_bytes: Minimum size of a place in the result, bytes.
-        """
         self._least_bytes = least_bytes
         self.is_cut_short = False
         self._is_late = is_late

@@ -75,9 +75,7 @@ class FitData(Protocol):
         """States of the data's own random generators, as arrays."""
         ...
 
-    def write_generators(self, states: Sequence[Any]) -> None:
-        """Restore these states."""
-        ...
+    def write_generators(self, states: Sequence[Any]) -> None: ...
 
 
 class FitResumer(Protocol):

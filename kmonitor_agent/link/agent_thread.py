@@ -61,7 +61,7 @@ class AgentThread:
     """
 
     def __init__(self, clock: Clock | None = None, timing: Timing | None = None) -> None:
-        """Prepare; no thread and no descriptor is created yet.
+        """No thread and no descriptor is created yet.
 
         Args:
             clock: Source of time; None: the system's.

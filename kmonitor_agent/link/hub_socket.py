@@ -40,11 +40,7 @@ class HubSocket:
     def __init__(
         self, context: "zmq.Context[zmq.Socket[bytes]]", address: Path | DirectAddress
     ) -> None:
-        """Create the socket; `connect` connects it.
-
-        Args:
-            address: The hub's socket on this host, or its address on the network.
-        """
+        """Args: `address`: The hub's socket on this host, or its address on the network."""
         self.bad_frames = 0
         self._address = address
         self._connected = ""

@@ -38,7 +38,7 @@ class Link:
         faults: FaultLog,
         agent: AgentThread = AGENT,
     ) -> None:
-        """Prepare; `start` begins.
+        """Nothing is opened before `start`.
 
         Args:
             session_id: Random id of this process start, equal to the one in `started`.

@@ -72,7 +72,7 @@ class Outbox:
         clock: Clock,
         buffer: "MemoryBuffer | None" = None,
     ) -> None:
-        """Begin empty; `open` finds the events that an earlier process of the run left.
+        """`open` finds the events that an earlier process of the run left.
 
         Args:
             emit: Emits an event about the spool itself.

@@ -87,11 +87,7 @@ class Gpu:
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            environ: Environment with CUDA_VISIBLE_DEVICES; None: the process's own.
-        """
+        """Args: `environ`: Environment with CUDA_VISIBLE_DEVICES; None: the process's own."""
         self._environ = dict(os.environ if environ is None else environ)
         self._nvml: Any = None
         self._device: Any = None

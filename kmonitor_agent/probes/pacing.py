@@ -9,18 +9,17 @@ _T = TypeVar("_T")
 
 
 class Paced(Generic[_T]):
-    """A reading of one thread, repeated so rarely that it costs at most a part of a core."""
+    """A reading of one thread, repeated so rarely that it costs at most a part of a core.
+
+    Args:
+        core_fraction: Maximum part of a core that reading may cost.
+        while_changing: Maximum part of a core after a reading that differs from the one before;
+            None: `core_fraction`.
+    """
 
     def __init__(
         self, read: Callable[[], _T], core_fraction: float, *, while_changing: float | None = None
     ) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            core_fraction: Maximum part of a core that reading may cost.
-            while_changing: Maximum part of a core after a reading that differs from the one
-                before; None: `core_fraction`.
-        """
         self._read = read
         self._fraction = core_fraction
         self._while_changing = core_fraction if while_changing is None else while_changing

@@ -41,7 +41,13 @@ class ProcessorReadings:
 
 
 class ProcessorUse:
-    """Reads processor use; owned by the agent's thread."""
+    """Reads processor use; owned by the agent's thread.
+
+    Args:
+        children: Returns the process ids of the children, as last listed.
+        proc: Mount point of procfs.
+        sys: Mount point of sysfs.
+    """
 
     def __init__(
         self,
@@ -49,13 +55,6 @@ class ProcessorUse:
         proc: Path = Path("/proc"),
         sys: Path = Path("/sys"),
     ) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            children: Returns the process ids of the children, as last listed.
-            proc: Mount point of procfs.
-            sys: Mount point of sysfs.
-        """
         self._cpus = f"{sys}/devices/system/cpu"
         self._children = children
         self._proc = proc

@@ -47,7 +47,7 @@ class SharedBlocks:
     """
 
     def __init__(self, folder: Path = _SHARED_MEMORY, *, is_ours: Callable[[int], bool]) -> None:
-        """Prepare; blocks that exist already count as those of other processes.
+        """Blocks that exist already count as those of other processes.
 
         Args:
             is_ours: Returns True if a process id is this process's or a child's.
@@ -140,11 +140,7 @@ class Resources:
     """
 
     def __init__(self, memory: ProcessMemory, proc: Path = PROC) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            memory: Source of the children's process ids.
-        """
+        """Args: `memory`: Source of the children's process ids."""
         self._folder = proc / "self"
         self._memory = memory
         self._tasks = TasksLeft(proc)

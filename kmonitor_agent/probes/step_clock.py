@@ -46,6 +46,12 @@ class StepClock:
     Owned by the training thread; `median_s` and `steps` may be read from another thread and are
     then at most one step old. `tick` is the only thing of ours that runs each step.
 
+    Args:
+        steps_per_execution: Number of steps between two ticks.
+        on_due: Called at the begin of a step when `due`, and of the last planned step, before that
+            step is timed. Our own code in it must not raise. None: no callback.
+        on_fault: Called with an exception raised at a step's begin; must not raise.
+
     Attributes:
         steps: Steps begun in the running epoch.
     """
@@ -60,14 +66,6 @@ class StepClock:
         on_due: Hook | None = None,
         on_fault: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Begin outside of any epoch.
-
-        Args:
-            steps_per_execution: Number of steps between two ticks.
-            on_due: Called at the begin of a step when `due`, and of the last planned step, before
-                that step is timed. Our own code in it must not raise. None: no callback.
-            on_fault: Called with an exception raised at a step's begin; must not raise.
-        """
         self._last_tick: float = _NEVER
         self._due_at: float = _NEVER
         self._on_due = on_due

@@ -96,7 +96,7 @@ class CheckpointStore:
         clock: Clock | None = None,
         free_bytes: Callable[[Path], int] | None = None,
     ) -> None:
-        """Prepare; nothing is created before the first save.
+        """Nothing is created before the first save.
 
         Args:
             folder: Folder of the files.

@@ -151,18 +151,16 @@ class BackgroundTask(Generic[Result]):
     """`with BackgroundTask(work) as task:` runs `work` in a thread of its own during the block.
 
     Afterwards `task.result()` is its result.
+
+    Args:
+        work: Called once, after the block if no thread can start; must use no framework.
+        end: Called when the block is left, to end work that waits for it; None: the work ends by
+            itself.
     """
 
     def __init__(
         self, work: Callable[[], Result], *, end: Callable[[], None] | None = None
     ) -> None:
-        """Prepare; nothing runs before the block is entered.
-
-        Args:
-            work: Called once, after the block if no thread can start; must use no framework.
-            end: Called when the block is left, to end work that waits for it; None: the work ends
-                by itself.
-        """
         self._work: Callable[[], Result] | None = work
         self._end = end
         self._results: list[Result] = []

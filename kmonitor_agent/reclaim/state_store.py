@@ -23,9 +23,7 @@ class StateStore(Protocol):
         tag: CheckpointTag,
         architecture: str = "",
         drop: bool = True,
-    ) -> Checkpoint:
-        """Save every value."""
-        ...
+    ) -> Checkpoint: ...
 
     def dropping(self) -> AbstractContextManager[None]:
         """Drop older states while the block runs."""

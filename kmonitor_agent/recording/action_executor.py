@@ -56,7 +56,12 @@ None if the level will run after the safe point, and the end of the request is r
 
 
 class AutoExecutor:
-    """Runs `auto`; on the training thread, one request at a time."""
+    """Runs `auto`; on the training thread, one request at a time.
+
+    Args:
+        limits: Limits with their escalations.
+        act: Runs a level.
+    """
 
     def __init__(
         self,
@@ -65,12 +70,6 @@ class AutoExecutor:
         act: Act,
         report_progress: Callable[[ActionRequest, CommandState, str], None],
     ) -> None:
-        """Prepare; nothing runs yet.
-
-        Args:
-            limits: Limits with their escalations.
-            act: Runs a level.
-        """
         self._limits = limits
         self._act = act
         self._report_progress = report_progress
@@ -177,6 +176,16 @@ _NO_AGREEMENT: Final = "training ended before all workers were ready; none of th
 class ActionExecutor:
     """Runs requests one at a time; owned by whichever training thread reached a safe point.
 
+    Args:
+        run: Run id, for the checkpoints' tags.
+        limits: Called when a limit's action has run.
+        now_s: Seconds since the session started.
+        privacy: Hides private parts of records.
+        on_acted: Called after each collect and reload, also during a pause.
+        on_performed: Called after each request with the recorded actions.
+        open_fits: Returns the run's open fits, in the order of their begin; by default none, then
+            a stop ends one fit.
+
     Attributes:
         action_results: Results of actions, oldest first.
         is_paused: True while a training thread is held by a pause.
@@ -198,18 +207,6 @@ class ActionExecutor:
         on_performed: Callable[[set[str]], None],
         open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
-        """Start without results.
-
-        Args:
-            run: Run id, for the checkpoints' tags.
-            limits: Called when a limit's action has run.
-            now_s: Seconds since the session started.
-            privacy: Hides private parts of records.
-            on_acted: Called after each collect and reload, also during a pause.
-            on_performed: Called after each request with the recorded actions.
-            open_fits: Returns the run's open fits, in the order of their begin; by default none,
-                then a stop ends one fit.
-        """
         self.action_results = ActionResults()
         self.is_paused = False
         self._on_acted = on_acted

@@ -71,11 +71,7 @@ class RequestQueue:
     """Requests in the order of arrival. Every method may be called from any thread."""
 
     def __init__(self, on_put: Callable[[], None]) -> None:
-        """Start empty.
-
-        Args:
-            on_put: Called after each put and by `remind`, outside of the lock.
-        """
+        """Args: `on_put`: Called after each put and by `remind`, outside of the lock."""
         self._on_put = on_put
         self._changed = threading.Condition()
         self._waiting: list[ActionRequest] = []
@@ -171,7 +167,16 @@ ReportProgress = Callable[[ActionRequest, CommandState, str], None]
 
 
 class CommandHandler:
-    """Decides on each command; runs on the agent's thread and touches no model."""
+    """Decides on each command; runs on the agent's thread and touches no model.
+
+    Args:
+        takes_commands: False to refuse all commands.
+        session: Session with the time and the framework's missing capabilities.
+        queue: Queue of actions that wait for a safe point.
+        report: Reports states.
+        set_limits: Called with new limits and the name of the user who set them.
+        is_paused: Returns True if the training is paused.
+    """
 
     def __init__(
         self,
@@ -183,16 +188,6 @@ class CommandHandler:
         set_limits: Callable[[SetLimits, str], None],
         is_paused: Callable[[], bool],
     ) -> None:
-        """Prepare to receive commands.
-
-        Args:
-            takes_commands: False to refuse all commands.
-            session: Session with the time and the framework's missing capabilities.
-            queue: Queue of actions that wait for a safe point.
-            report: Reports states.
-            set_limits: Called with new limits and the name of the user who set them.
-            is_paused: Returns True if the training is paused.
-        """
         self._takes_commands = takes_commands
         self._process_session = session
         self._queue = queue

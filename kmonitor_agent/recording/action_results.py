@@ -61,15 +61,13 @@ class ActionResult:
         )
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """Return `str(self)`, for notebooks."""
-        return str(self)
+        return str(self)  # notebooks show it
 
 
 class ActionResults(list[ActionResult]):
     """Results of all actions of a run, oldest first; prints one after the other."""
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        """Return one paragraph per result."""
         return "\n".join(str(record) for record in self) or "nothing has been done yet"
 
 

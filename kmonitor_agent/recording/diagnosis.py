@@ -59,17 +59,15 @@ class Diagnoser:
 
     This does not change a training's result: it reads, collects garbage, and traces allocations
     for one epoch.
+
+    Args:
+        now_s: Seconds since the session started.
+        privacy: Hides private names and texts.
     """
 
     def __init__(
         self, *, emit: Callable[[Event], None], now_s: Callable[[], float], privacy: Privacy
     ) -> None:
-        """Start without counts.
-
-        Args:
-            now_s: Seconds since the session started.
-            privacy: Hides private names and texts.
-        """
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
@@ -240,6 +238,12 @@ class KeptObjectCounter:
 
     Called on the threads that train; if two call at once, one counts. It keeps names and numbers
     only.
+
+    Args:
+        now_s: Seconds since the session started.
+        privacy: Hides private names and texts.
+        held_bytes: Returns the memory that this process holds, bytes.
+        thread_time_s: Returns the CPU time of the calling thread, seconds.
     """
 
     def __init__(
@@ -252,14 +256,6 @@ class KeptObjectCounter:
         time_s: Callable[[], float] = perf_counter,
         thread_time_s: Callable[[], float] = thread_time,
     ) -> None:
-        """Start without counts.
-
-        Args:
-            now_s: Seconds since the session started.
-            privacy: Hides private names and texts.
-            held_bytes: Returns the memory that this process holds, bytes.
-            thread_time_s: Returns the CPU time of the calling thread, seconds.
-        """
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy

@@ -87,6 +87,15 @@ _PART_OF: Final[dict[CallbackKind, str]] = {
 class EpochTimer:
     """Accounts for the time of one fit; owned by its training thread.
 
+    Args:
+        count_functions: Returns the framework's count of functions, which grows with each trace or
+            compiled program.
+        privacy: Hides private names.
+        fault: Called with an exception that a mark of ours raised.
+        since_s: Time at which the last epoch of the previous fit ended; None without one.
+        collected_s: Time since then in calls of `collect()`, seconds; it is ours, not the
+            script's.
+
     Attributes:
         ended_s: Time at which the last epoch's end was reported, by `perf_counter`.
         last_waited_s: Wait for data from a Python iterator in the epoch's last timed step,
@@ -102,17 +111,6 @@ class EpochTimer:
         since_s: float | None = None,
         collected_s: float = 0.0,
     ) -> None:
-        """Prepare for a fit that begins.
-
-        Args:
-            count_functions: Returns the framework's count of functions, which grows with each
-                trace or compiled program.
-            privacy: Hides private names.
-            fault: Called with an exception that a mark of ours raised.
-            since_s: Time at which the last epoch of the previous fit ended; None without one.
-            collected_s: Time since then in calls of `collect()`, seconds; it is ours, not the
-                script's.
-        """
         self._clock = clock
         self._count_functions = count_functions
         self._privacy = privacy

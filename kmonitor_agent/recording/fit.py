@@ -477,20 +477,19 @@ _ENDED_BEFORE: Final = "the fit it was meant for had already ended"
 
 
 class FitStopper:
-    """Stops fits and completes the requests for it; on the threads that train."""
+    """Stops fits and completes the requests for it; on the threads that train.
+
+    Args:
+        open_fits: Returns the run's open fits, in the order of their begin.
+        finish: Keeps the record of a stop: the fit, the request, the steps done in its epoch, and
+            the reason why it did not end; empty if it did.
+    """
 
     def __init__(
         self,
         open_fits: Callable[[], Sequence[Fit]],
         finish: Callable[[Fit, ActionRequest, int, str], None],
     ) -> None:
-        """Start without stops.
-
-        Args:
-            open_fits: Returns the run's open fits, in the order of their begin.
-            finish: Keeps the record of a stop: the fit, the request, the steps done in its epoch,
-                and the reason why it did not end; empty if it did.
-        """
         self._open_fits = open_fits
         self._finish = finish
 

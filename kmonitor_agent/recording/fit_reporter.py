@@ -74,6 +74,11 @@ _CUT_OFF: Final = "it was still running when the process ended"
 class FitReporter:
     """Emits the events of fits; on the threads that train.
 
+    Args:
+        now_s: Seconds since the session started.
+        privacy: Hides private names and texts.
+        counts: Counts of memory from Python and malloc.
+
     Attributes:
         kept_objects: Counter of objects that the script keeps.
     """
@@ -86,13 +91,6 @@ class FitReporter:
         privacy: Privacy,
         counts: HeapCounts,
     ) -> None:
-        """Prepare; nothing is reported yet.
-
-        Args:
-            now_s: Seconds since the session started.
-            privacy: Hides private names and texts.
-            counts: Counts of memory from Python and malloc.
-        """
         self.kept_objects: Final = KeptObjectCounter(emit=emit, now_s=now_s, privacy=privacy)
         self._heap_counts = Paced(counts.read, _HEAP_CORE_FRACTION)
         self._reported: dict[str, tuple[str, str]] = {}
@@ -315,6 +313,12 @@ class ModelReporter:
     """Emits facts, layout and the first steps' peak, once; on the threads that train.
 
     The allocator is only read, never reset: its peak is for the script to read.
+
+    Args:
+        reporter: Emits the model's facts.
+        device: Returns the name of the GPU; empty if none is known.
+        now_s: Seconds since the session started.
+        privacy: With `private`, no layout leaves the process.
     """
 
     def __init__(
@@ -327,14 +331,6 @@ class ModelReporter:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Prepare; nothing is reported yet.
-
-        Args:
-            reporter: Emits the model's facts.
-            device: Returns the name of the GPU; empty if none is known.
-            now_s: Seconds since the session started.
-            privacy: With `private`, no layout leaves the process.
-        """
         self._fit_reporter = reporter
         self._faults = faults
         self._device = device

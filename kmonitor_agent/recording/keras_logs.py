@@ -34,7 +34,12 @@ _READERS: Final = frozenset(
 
 
 class KerasLogWriter:
-    """Fills logs for callbacks with `logs=True`; on the threads that train."""
+    """Fills logs for callbacks with `logs=True`; on the threads that train.
+
+    Args:
+        sampler: Source of values that only the agent's thread reads.
+        now_s: Seconds since the session started.
+    """
 
     def __init__(
         self,
@@ -43,12 +48,6 @@ class KerasLogWriter:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
     ) -> None:
-        """Start without requests.
-
-        Args:
-            sampler: Source of values that only the agent's thread reads.
-            now_s: Seconds since the session started.
-        """
         self._sampler = sampler
         self._current_target = current_target
         self._emit = emit

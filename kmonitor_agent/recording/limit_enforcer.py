@@ -100,6 +100,10 @@ class LimitEnforcer:
 
     RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
     thread.
+
+    Args:
+        request: Called with the action of a crossing; returns False if it was refused.
+        now_s: Seconds since the session started.
     """
 
     def __init__(
@@ -109,12 +113,6 @@ class LimitEnforcer:
         request: Callable[[ActionRequest], bool],
         now_s: Callable[[], float],
     ) -> None:
-        """Start without limits.
-
-        Args:
-            request: Called with the action of a crossing; returns False if it was refused.
-            now_s: Seconds since the session started.
-        """
         self._emit = emit
         self._request = request
         self._now_s = now_s

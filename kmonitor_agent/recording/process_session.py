@@ -81,7 +81,7 @@ class ProcessSession:
         privacy: Privacy,
         why_not_restart: str,
     ) -> None:
-        """Prepare; no thread is started and no file is created yet.
+        """No thread is started and no file is created yet.
 
         Args:
             settings: Settings of the run's first callback.

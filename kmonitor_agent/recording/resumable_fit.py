@@ -68,7 +68,7 @@ class ResumableFit:
         saved: SavedFit | None,
         resumed: Callable[[str], None],
     ) -> None:
-        """Prepare, before Keras' callbacks are called for the fit's begin.
+        """Call before Keras' callbacks are called for the fit's begin.
 
         Args:
             saved: State that an earlier process committed of this fit; None if there is none.

@@ -75,7 +75,13 @@ Found = Counter[tuple[str, str]]
 
 
 class ResourceReporter:
-    """Reports names of open files, threads and other resources; owned by the agent's thread."""
+    """Reports names of open files, threads and other resources; owned by the agent's thread.
+
+    Args:
+        memory: Source of the children's process ids.
+        resources: Source of the blocks of shared memory.
+        now_s: Seconds since the session started.
+    """
 
     def __init__(
         self,
@@ -86,13 +92,6 @@ class ResourceReporter:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Start without names.
-
-        Args:
-            memory: Source of the children's process ids.
-            resources: Source of the blocks of shared memory.
-            now_s: Seconds since the session started.
-        """
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
@@ -245,6 +244,11 @@ class SamplerTarget:
 class Sampler:
     """Reads and emits; owned by the agent's thread. It never touches a model.
 
+    Args:
+        limits: Judges RAM and VRAM.
+        now_s: Seconds since the session started.
+        privacy: Hides private parts of sources.
+
     Attributes:
         heap_counts: Heap counts, read at each epoch's end; their sources are sent with those of
             samples.
@@ -262,13 +266,6 @@ class Sampler:
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            limits: Judges RAM and VRAM.
-            now_s: Seconds since the session started.
-            privacy: Hides private parts of sources.
-        """
         self.heap_counts: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
         self.calls = 0

@@ -459,6 +459,12 @@ class SupervisedFitCallback:
 
     Unlike our other hooks these may end the fit: by `CannotResume`, since continuing would change
         the training's result, and by `SystemExit`, which was requested.
+
+    Args:
+        fit: Saves and resumes the fit.
+        callbacks: The fit's list of callbacks, this one last.
+        at_epoch_end: Called with model and callbacks after all other callbacks at an epoch's end.
+        at_fit_end: Called with model and callbacks after all other callbacks at the fit's end.
     """
 
     model: Any
@@ -471,15 +477,6 @@ class SupervisedFitCallback:
         at_fit_end: Callable[[Any, list[Any]], None],
         faults: FaultLog,
     ) -> None:
-        """Prepare; nothing happens before the fit begins.
-
-        Args:
-            fit: Saves and resumes the fit.
-            callbacks: The fit's list of callbacks, this one last.
-            at_epoch_end: Called with model and callbacks after all other callbacks at an epoch's
-                end.
-            at_fit_end: Called with model and callbacks after all other callbacks at the fit's end.
-        """
         super().__init__()
         self._resumable_fit = fit
         self._callbacks = callbacks

@@ -90,15 +90,14 @@ class LearnedTimes:
 
 
 class SilenceTracker:
-    """Follows one fold's steps, and detects silences that are too long."""
+    """Follows one fold's steps, and detects silences that are too long.
+
+    Args:
+        started_s: Time at which the fold began, on the clock of `StepProgress.at_s`.
+        others: Gaps of the folds that finished.
+    """
 
     def __init__(self, started_s: float, others: StepGaps) -> None:
-        """Start without steps.
-
-        Args:
-            started_s: Time at which the fold began, on the clock of `StepProgress.at_s`.
-            others: Gaps of the folds that finished.
-        """
         self.own = StepGaps()
         self._others = others
         self._last_s = started_s

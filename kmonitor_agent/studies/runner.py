@@ -52,6 +52,10 @@ class LocalRunner:
     """Runs folds on this machine.
 
     Owned by the thread that calls `run_folds`, with which its processes die.
+
+    Args:
+        fold_queue: Queue of waiting and finished folds.
+        attempts: State shared by the runners of one study; None: there is only this one.
     """
 
     def __init__(
@@ -61,12 +65,6 @@ class LocalRunner:
         fold_queue: "FoldQueue",
         attempts: SharedAttempts | None = None,
     ) -> None:
-        """Prepare; nothing runs yet.
-
-        Args:
-            fold_queue: Queue of waiting and finished folds.
-            attempts: State shared by the runners of one study; None: there is only this one.
-        """
         attempts = attempts or SharedAttempts()
         self._study_options = options
         self._attempt_launcher = launcher

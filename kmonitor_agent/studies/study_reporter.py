@@ -48,17 +48,16 @@ _PAUSE_SHARE: Final = 0.02
 
 
 class StudyReporter:
-    """Reports to the hub; opens its link when the first fold has begun; any thread."""
+    """Reports to the hub; opens its link when the first fold has begun; any thread.
+
+    Args:
+        folder: Folder of the study, with earlier attempts.
+        folders: Folders of spool and socket.
+    """
 
     def __init__(
         self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, folders: Folders
     ) -> None:
-        """Prepare; nothing is sent yet.
-
-        Args:
-            folder: Folder of the study, with earlier attempts.
-            folders: Folders of spool and socket.
-        """
         self._study_options = options
         self._facts = facts
         self._study_folder = folder

@@ -19,15 +19,14 @@ _HOUR_S: Final = 3600.0
 
 
 class TerminalProgress:
-    """Writes to standard error, as progress bars do; ignores a closed or broken stream."""
+    """Writes to standard error, as progress bars do; ignores a closed or broken stream.
+
+    Args:
+        folds: Number of folds; 0: unknown.
+        stream: Stream to write to; None: standard error.
+    """
 
     def __init__(self, folds: int = 0, stream: Any = None, noun: Noun = "fold") -> None:
-        """Prepare; nothing is written yet.
-
-        Args:
-            folds: Number of folds; 0: unknown.
-            stream: Stream to write to; None: standard error.
-        """
         self._noun = noun
         self._folds = folds
         self._stream = sys.stderr if stream is None else stream

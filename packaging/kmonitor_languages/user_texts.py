@@ -17,14 +17,18 @@ FOLDERS: Final = ("kmonitor", "kmonitor_agent")
 
 _HEAD: Final = "file\ttext"
 _TWO_WORDS: Final = re.compile(
-    r"[A-Za-z]{2,}[,;:.]? (?:[a-z]{2,}|\{)|^\S.*\} [a-z]{2,}|[A-Z][a-z]+\.$"
+    r"[A-Za-z]{2,}(?:'s)?[,;:.]? +(?:[a-z]{2,}|\"?\{|\([A-Za-z])|^\S.*\}[,;:.]? [a-z]{2,}"
+    r"|[A-Z][a-z]+\.$|\ba [A-Za-z]{2,}|\b(?:the|or) \w{2,}|[a-z]{2,} \+ [a-z]{2,}|\b[Ss]ee ~/"
+    r"|^[A-Z]{2,},?(?: \+?[A-Z0-9]+,?){1,3}$"  # heads of tables
 )
 _SQL: Final = re.compile(
-    r"^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|ATTACH|WITH|ORDER|WHERE|FROM"
-    r"|AND|COPY|SET|VALUES|LIMIT|LEFT|JOIN|ON CONFLICT|TEXT|INTEGER|BLOB|bigint|text|CASE)\b"
+    r"^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|ATTACH|WITH|ORDER|WHERE"
+    r"|FROM(?!,)|AND|COPY|SET|VALUES|LIMIT|LEFT|JOIN|ON CONFLICT|TEXT|INTEGER|BLOB|bigint|CASE)\b"
 )
+# An option, an argument in quotes, or a colon after a semicolon is no sign of code: messages
+# begin with `--fail-if`, advise `hub="off"`, and end with "; run: chmod 700 {path}".
 _CODE: Final = re.compile(
-    r"[{;]\s*[a-z-]+:|^\s*[<@#]|\\[sdw]|^(?:import|from) |\(\?|<[a-z/]|=\"|^--"
+    r"\{[a-z-]+:|^[a-z-]+: [^;]+;(?:.*;)?$|^text/|^\s*[<@#]|\\[sdw]|^(?:import|from) |\(\?|<[a-z/]"
 )
 _QUIET_CALLS: Final = frozenset(
     {"compile", "execute", "executemany", "debug", "info", "run", "Popen", "setStyleSheet"}

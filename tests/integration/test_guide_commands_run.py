@@ -52,7 +52,10 @@ BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
 """What a reader has done before."""
 
 NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",), ("top", "--sort", "ram")}
-"""Lines that only name a command, which says what to give it, or needs a terminal."""
+"""Lines that only name a command, which says what to give it, or needs a terminal.
+
+`kmonitor top` runs in test_cli_terminal, `kmonitor runs prune` in test_cli_places.
+"""
 
 
 def _scene(line: Line) -> str:

@@ -1,14 +1,22 @@
-"""Each piece of Python that README and guide show does what it says when it is run."""
+"""Each piece of Python that README and guide show does what it says when it is run.
 
+Python in sentences is not run: it parses, and it names what there is.
+"""
+
+import ast
+import functools
+import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.guide_code import Shown, python_blocks
+import kmonitor_agent
+from tests.support.guide_code import Shown, python_blocks, python_in_sentences
 from tests.support.live_hub import LiveHub
 from tests.support.running_tests import LONG
 from tests.support.waiting import DEADLINE_S
@@ -83,6 +91,42 @@ _SHORTER = {
 """The same in seconds, in this test's own folder, and without a package that is not installed."""
 
 
+_OBJECTS = {"monitor": kmonitor_agent.MonitorCallback, "fold": kmonitor_agent.Fold}
+"""Classes of the objects of ours that sentences call by these names."""
+
+_OTHERS = {
+    "Dataset": "of tf.data",
+    "GroupKFold": "of scikit-learn",
+    "InProcesses": "of kmonitor.integrations, which needs KerasTuner; a block imports it",
+    "K": "Keras' backend",
+    "KFold": "of scikit-learn",
+    "StratifiedKFold": "of scikit-learn",
+    "TensorBoard": "of Keras",
+    "cache": "of tf.data.Dataset",
+    "clear_session": "of Keras",
+    "compile": "of a Keras model",
+    "dataset": "the user's own",
+    "float": "of Python",
+    "gc": "of Python",
+    "keras": "a package",
+    "load_model": "of Keras",
+    "logging": "of Python",
+    "model": "the user's own",
+    "plt": "of Matplotlib",
+    "ray": "a package",
+    "request": "of MonitorCallback",
+    "strategy": "of TensorFlow",
+    "study": "of Optuna",
+    "tf": "a package",
+    "tf_keras": "a package",
+    "train_fold": "the user's own",
+    "tuner": "of KerasTuner",
+}
+"""First names in sentences that are not in kmonitor_agent, and where they are from."""
+
+_NO_PYTHON = {"try: model.fit(...) except KeyboardInterrupt: ...": "three lines, written as one"}
+"""What does not parse, and why."""
+
 _ALONE = "another-agent.md"
 """Its piece is a program of its own, which needs nothing of ours."""
 
@@ -128,6 +172,27 @@ def test_the_pieces_that_start_processes_run(shown: Shown, tmp_path: Path):
     _runs(code, tmp_path)
 
 
+@pytest.mark.parametrize(("page", "code"), python_in_sentences(), ids=lambda part: part)
+def test_python_in_a_sentence_names_what_exists(page: str, code: str):
+    if code in _NO_PYTHON:
+        return
+    tree = ast.parse(code.removesuffix(":") + ": ..." if _is_compound(code) else code)
+    first = _first_name(tree)
+    names = {*vars(kmonitor_agent), *dir(kmonitor_agent), "kmonitor_agent", *_OBJECTS, *_OTHERS}
+
+    assert first in names, f"{page}: {code}"
+    _check_calls_of_ours(tree)
+
+
+def test_names_of_others_are_in_sentences():
+    shown = {code for _, code in python_in_sentences()}
+    parsed = [ast.parse(code) for code in shown - set(_NO_PYTHON) if not _is_compound(code)]
+    first = {_first_name(tree) for tree in parsed}
+
+    assert set(_OTHERS) - {"InProcesses"} <= first
+    assert set(_NO_PYTHON) <= shown
+
+
 def test_the_agent_of_forty_lines_tells_a_hub_its_run(live_hub: LiveHub, tmp_path: Path):
     (shown,) = (each for each in python_blocks() if each.page == _ALONE)
     script = tmp_path / "agent.py"
@@ -142,6 +207,51 @@ def test_the_agent_of_forty_lines_tells_a_hub_its_run(live_hub: LiveHub, tmp_pat
         series = client.series(run.run, ["log:loss"])
     assert (run.name, run.state, run.epochs_done) == ("my own loop", "finished", 3)
     assert list(np.frombuffer(series.columns[0].values)) == [1.0, 0.5, 1 / 3]
+
+
+def _is_compound(code: str) -> bool:
+    return code.startswith(("class ", "if "))
+
+
+def _first_name(tree: ast.Module) -> str:
+    """The first name of a piece of Python; of a class, that of its first base."""
+    match tree.body[0]:
+        case ast.ClassDef(bases=[ast.Name(id=name), *_]):
+            return name
+        case _:
+            return min(
+                (each for each in ast.walk(tree) if isinstance(each, ast.Name)),
+                key=lambda each: each.col_offset,
+            ).id
+
+
+def _check_calls_of_ours(tree: ast.Module) -> None:
+    """Check that calls of our own functions name arguments that these take."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and (ours := _ours(call.func)) is not None:
+            names = {keyword.arg or "": None for keyword in call.keywords}
+            bound = inspect.signature(ours).bind_partial(*call.args, **names)
+            assert not bound.arguments.get("unknown"), ast.unparse(call)
+
+
+def _ours(called: ast.expr) -> Callable[..., object] | None:
+    match called:
+        case ast.Name(id="MonitorCallback"):
+            return _without_self(kmonitor_agent.MonitorCallback, "__init__")
+        case ast.Name(id=name) if name in dir(kmonitor_agent):
+            return getattr(kmonitor_agent, name)
+        case ast.Name(id="request"):
+            return _without_self(kmonitor_agent.MonitorCallback, "request")
+        case ast.Attribute(value=ast.Name(id="kmonitor_agent"), attr=name):
+            return getattr(kmonitor_agent, name)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in _OBJECTS:
+            return _without_self(_OBJECTS[name], attribute)
+        case _:
+            return None
+
+
+def _without_self(owner: type, name: str) -> Callable[..., object]:
+    return functools.partial(getattr(owner, name), None)
 
 
 def _starts(line: str) -> bool:

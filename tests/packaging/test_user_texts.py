@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from kmonitor_languages.user_texts import table_text, user_texts
 from make_languages import TABLE
 
@@ -30,6 +31,49 @@ def test_texts_are_found_without_docstrings_and_names(tmp_path: Path):
         "No run {name}.": "code/one.py",
         "Run it again.": "code/one.py",
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--mode is for reload and auto.",
+        'hub is empty; use hub="off" for no hub, or leave it out.',
+        "is open to others; run: chmod 700 {path}",
+        "text is not UTF-8",
+        "FROM, OR WHY NOT",
+        "LAST TROUBLE",
+        "RAM, 10 MIN",
+        "a folder",
+        "hub's trouble",
+        "{kind}, local",
+        "Save + clear + reload",
+        "Hub      {name}",
+    ],
+)
+def test_a_text_that_resembles_code_is_listed(tmp_path: Path, text: str):
+    assert _listed(tmp_path, text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "text/plain; charset=utf-8",
+        "color: {colour};",
+        "border: 1px solid {border}; padding: 3px 0;",
+        "body{margin: 0; color: red}",
+        "<td width='30%'>{text}</td>",
+        "SELECT host FROM hubs WHERE number = ?",
+        "{title}: {text}",
+    ],
+)
+def test_code_is_not_listed(tmp_path: Path, text: str):
+    assert _listed(tmp_path, text) == []
+
+
+def _listed(folder: Path, text: str) -> list[str]:
+    (folder / "code").mkdir()
+    (folder / "code" / "one.py").write_text(f"show({text!r})\n")
+    return list(user_texts(folder, ("code",)))
 
 
 def test_help_of_a_command_is_listed_by_argument(tmp_path: Path):

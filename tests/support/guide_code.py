@@ -1,4 +1,4 @@
-"""The code that README and guide show: blocks of Python, and command lines."""
+"""The code that README and guide show, in blocks and in sentences: Python, and command lines."""
 
 import re
 import shlex
@@ -12,6 +12,12 @@ from tests.support.help_pages import help_pages
 
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"`(kmonitor(?:\s[^`]*)?)`")
+_INLINE = re.compile(r"`([^`]+)`")
+_PROGRAM = re.compile(
+    r"(?:\w+=.* )?(?:apt-get|docker|eval|journalctl|kill|launchctl|loginctl|make|mkdir|pg_dump"
+    r"|py-spy|ray|schtasks|srun|ssh|ssh-copy-id|sudo|systemctl|tar|ulimit) ."
+)
+_PYTHON = re.compile(r"[A-Za-z_][\w.]*\(.*[)\]]|(?:class|del|if|try)\b.*")
 _ROOT = Path(__file__).parents[2]
 
 NOT_RUN: dict[str, str] = {
@@ -39,8 +45,34 @@ NOT_RUN: dict[str, str] = {
     "docker exec kmonitor-hub kmonitor authorize KEY --role viewer --name laptop": (
         "it needs Docker; the same command is run without it"
     ),
+    "apt-get install fonts-wqy-microhei": "it changes the machine",
+    "sudo apt-get install openssh-client": "it changes the machine",
+    'eval "$(ssh-agent)" && ssh-add': "it starts an agent that outlives the test",
+    "kill -9": "tests/faults/test_folds_killed.py sends the signal",
+    "kill PID": "tests/faults/test_folds_killed.py sends the signal",
+    "launchctl load": "it needs macOS",
+    "make bench": "benchmarks assert nothing, and take long",
+    "make bench ARGS=map": "benchmarks assert nothing, and take long",
+    "KMONITOR_BENCH_SEED=$(date +%N) make bench ARGS=map": "the same",
+    "make bench-peers": "benchmarks assert nothing, and it needs other tools",
+    "make dist": "kmonitor_trials/packed.py makes the parts as it does",
+    'make run ARGS="--folds 9"': "it opens the window until a person closes it",
+    "mkdir -m 1777": "the sentence lacks the folder",
+    "pg_dump team": "it is PostgreSQL's own",
+    "py-spy dump --pid PID": "it is py-spy's own",
+    "ray job submit": "the sentence names the command only",
+    "schtasks /Create /TN kmonitor-hub /SC ONLOGON"
+    ' /TR "C:\\path\\to\\pythonw.exe -m kmonitor hub"': "it needs Windows",
+    "ssh agent": "the name of a check of `kmonitor doctor`",
+    "ssh settings": "the name of a check of `kmonitor doctor`",
+    "ssh -G": "the sentence lacks the host",
+    "ssh gpu-01": "it is ssh's own; test_guide_commands_run works with a real host",
+    "ssh gpu-01 kmonitor hub stop": "test_guide_commands_run runs what it runs there",
+    "ssh-copy-id gpu-01": "it is ssh's own, and asks for a password",
+    "ulimit -n": "the sentence names the limit, not a value",
+    "ulimit -v": "the sentence names the limit, not a value",
 }
-"""Shell lines in blocks that no test runs as they are, and why."""
+"""Shell lines in blocks and in sentences that no test runs as they are, and why."""
 
 OPTIONS_NAMED: dict[tuple[str, ...], str] = {
     ("runs", "--folder"): "the sentence is about any folder",
@@ -94,6 +126,26 @@ def blocks(language: str) -> list[Shown]:
 def languages() -> set[str]:
     """What the blocks name as their language."""
     return {block[2] for text in pages().values() for block in _BLOCK.finditer(text)}
+
+
+def in_sentences(form: re.Pattern[str]) -> list[tuple[str, str]]:
+    """Code outside of blocks that has a form as a whole: its page, and the code on one line."""
+    return [
+        (name, " ".join(code.split()))
+        for name, text in pages().items()
+        for code in _INLINE.findall(_BLOCK.sub("", text))
+        if form.match(" ".join(code.split()))
+    ]
+
+
+def program_lines() -> list[tuple[str, str]]:
+    """Every line of the shell in a sentence that begins with another program than kmonitor."""
+    return in_sentences(_PROGRAM)
+
+
+def python_in_sentences() -> list[tuple[str, str]]:
+    """Every call, and every statement, of Python in a sentence; `…` is `...`."""
+    return [(page, code.replace("…", "...")) for page, code in in_sentences(_PYTHON)]
 
 
 def python_blocks() -> list[Shown]:

@@ -32,17 +32,15 @@ _POLL_S = 0.2
 class DemoScene:
     """All processes of the demo. Main thread only; leaving the context ends them all.
 
+    Args:
+        folders: Folders of files and sockets.
+        arguments: Arguments of `kmonitor.demo.training`, for both trainings.
+
     Attributes:
         run: Run id of the monitored training; empty until the training reports it.
     """
 
     def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
-        """Start nothing yet.
-
-        Args:
-            folders: Folders of files and sockets.
-            arguments: Arguments of `kmonitor.demo.training`, for both trainings.
-        """
         self.run = ""
         self._folders = folders
         self._arguments = list(arguments)

@@ -35,7 +35,14 @@ _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 
 
 
 class Liveness:
-    """Owned by the hub's main thread."""
+    """Owned by the hub's main thread.
+
+    Args:
+        processes: Sees processes of this host.
+        is_settled: True if everything that a run's process left on disk is taken; called before a
+            run is called lost, because this data may show how the process ended.
+        watch: Counts out-of-memory kills; None: this host's.
+    """
 
     def __init__(
         self,
@@ -47,14 +54,6 @@ class Liveness:
         is_settled: Callable[[RunRecord], bool],
         watch: OomKillWatch | None = None,
     ) -> None:
-        """Prepare; no run has been checked yet.
-
-        Args:
-            processes: Sees processes of this host.
-            is_settled: True if everything that a run's process left on disk is taken; called
-                before a run is called lost, because this data may show how the process ended.
-            watch: Counts out-of-memory kills; None: this host's.
-        """
         self._is_settled = is_settled
         self._event_log = log
         self._agent_connections = connections

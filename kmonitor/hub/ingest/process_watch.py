@@ -30,16 +30,14 @@ reused pid."""
 class ProcessWatch:
     """Knows processes of this host and PID namespace only.
 
+    Args:
+        state: This user's state folder; by its salt the host of a private run is recognised.
+
     Attributes:
         host: This host's name.
     """
 
     def __init__(self, state: Path) -> None:
-        """Determine host and PID namespace.
-
-        Args:
-            state: This user's state folder; by its salt the host of a private run is recognised.
-        """
         self.host = socket.gethostname()
         self._namespace = own_pid_namespace()
         self._state = state
@@ -106,11 +104,7 @@ class OomKillWatch:
     """
 
     def __init__(self, clock: Clock, proc: Path = Path("/proc")) -> None:
-        """Prepare; nothing is counted yet.
-
-        Args:
-            clock: Time of the counts.
-        """
+        """Args: `clock`: Time of the counts."""
         self._clock = clock
         self._proc = proc
         self._counts: dict[str, deque[_Count]] = {}

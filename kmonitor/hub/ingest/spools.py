@@ -48,7 +48,15 @@ class _Shipment:
 
 
 class SpoolIngest:
-    """Owned by the hub's main thread; each `step` takes some 20 ms at most."""
+    """Owned by the hub's main thread; each `step` takes some 20 ms at most.
+
+    Args:
+        root: Folder of all spools.
+        connections: Connections of living agents, which send the contents of their spools.
+        check: Knows if the wall clock can be trusted.
+        is_far: True if events were written on another host, from where the spool was copied here
+            while the process may live on.
+    """
 
     def __init__(  # noqa: PLR0913 - one for each part that it works with
         self,
@@ -61,15 +69,6 @@ class SpoolIngest:
         *,
         is_far: Callable[[SessionFacts], bool],
     ) -> None:
-        """Prepare; nothing is taken yet.
-
-        Args:
-            root: Folder of all spools.
-            connections: Connections of living agents, which send the contents of their spools.
-            check: Knows if the wall clock can be trusted.
-            is_far: True if events were written on another host, from where the spool was copied
-                here while the process may live on.
-        """
         self._is_far = is_far
         self._root = root
         self._late_s = lateness_s(root)

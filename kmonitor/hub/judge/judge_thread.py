@@ -110,7 +110,7 @@ class JudgeThread:
         partial_after_s: float = _PARTIAL_AFTER_S,
         part_samples: int = BLOCK_SAMPLES,
     ) -> None:
-        """Prepare the thread; nothing runs before `start`.
+        """The thread runs from `start` on.
 
         Args:
             wake_hub: Makes the hub's loop take the results; called from this thread.

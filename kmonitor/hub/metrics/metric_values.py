@@ -49,7 +49,6 @@ class SnapshotHolder:
         self._exports: Mapping[str, int] = {}
 
     def lay(self, snapshot: Snapshot) -> None:
-        """Replace the snapshot."""
         self._newest = snapshot
 
     def lay_exports(self, counts: Mapping[str, int]) -> None:

@@ -19,6 +19,10 @@ class Retention:
     A run disappears from the lists at once and its events bit by bit (`Database.sweep`); only then
     is the next run selected.
 
+    Args:
+        is_abandoned: True if a run that has not ended may be removed all the same.
+        check: Knows if the clock can be trusted.
+
     Attributes:
         removed: Number of runs removed since the hub started.
         keep: Rules of retention; may be changed between two steps.
@@ -32,12 +36,6 @@ class Retention:
         is_abandoned: Callable[[RunRecord], bool],
         check: WallClockCheck,
     ) -> None:
-        """Prepare; nothing is removed before the first `step`.
-
-        Args:
-            is_abandoned: True if a run that has not ended may be removed all the same.
-            check: Knows if the clock can be trusted.
-        """
         self.removed = 0
         self._event_log = log
         self.keep = keep

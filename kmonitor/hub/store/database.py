@@ -128,7 +128,6 @@ class Database(ABC):
 
     @property
     def is_disconnected(self) -> bool:
-        """See the class."""
         return False
 
     @abstractmethod

@@ -16,7 +16,12 @@ OF_ANOTHER: Final = (
 
 
 class EditService:
-    """Owned by the hub's main thread."""
+    """Owned by the hub's main thread.
+
+    Args:
+        is_abandoned: True if a run that is not over may be deleted all the same.
+        is_read_only: True if nothing can be changed here.
+    """
 
     def __init__(
         self,
@@ -25,12 +30,6 @@ class EditService:
         is_abandoned: "Callable[[RunRecord], bool]",
         is_read_only: bool = False,
     ) -> None:
-        """Prepare the service.
-
-        Args:
-            is_abandoned: True if a run that is not over may be deleted all the same.
-            is_read_only: True if nothing can be changed here.
-        """
         self._is_abandoned = is_abandoned
         self._is_read_only = is_read_only
         self._event_log = log

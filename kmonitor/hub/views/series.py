@@ -91,7 +91,7 @@ class SeriesThread:
         block_samples: int = BLOCK_SAMPLES,
         outline_over: int = _OUTLINE_OVER,
     ) -> None:
-        """Prepare the thread; nothing runs before `start`.
+        """The thread runs from `start` on.
 
         Args:
             wake_hub: Makes the hub's loop take answers; called from this thread.

@@ -141,7 +141,6 @@ class SimulatedHeap:
                 self.add_readers(tied, -1)
 
     def forget_peak(self) -> None:
-        """Reset the peak to the current use."""
         self.peak_bytes = self._chunk_allocator.in_use_bytes
         self._fullest = len(self._changes or ())
 

@@ -50,7 +50,6 @@ class BatchCurve:
 
 
 def batch_curve(estimator: MapEstimator) -> BatchCurve:
-    """Return the curve for the current question."""
     points = estimator.map_estimate.points
     subject = estimator.subject
     limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None

@@ -181,7 +181,6 @@ class SegmentedControl(QFrame):
         self._buttons[key].setChecked(True)
 
     def explain(self, key: str, tooltip: str) -> None:
-        """Set the tooltip of a choice."""
         self._buttons[key].setToolTip(tooltip)
 
     def button(self, key: str) -> QPushButton:

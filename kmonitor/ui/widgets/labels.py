@@ -15,7 +15,14 @@ _BETWEEN = " \u00b7 "
 
 
 class ElidedLabel(QLabel):
-    """Shows as much as fits; the full text is its name and, if it is cut, starts its tooltip."""
+    """Shows as much as fits; the full text is its name and, if it is cut, starts its tooltip.
+
+    Args:
+        role: Role in the style sheet.
+        at_end: Cut at the end instead of in the middle.
+        takes_room: Take all available space, instead of only the width of the text.
+        elides_parts: Leave out whole parts, separated by dots, from the end first.
+    """
 
     def __init__(
         self,
@@ -27,14 +34,6 @@ class ElidedLabel(QLabel):
         takes_room: bool = True,
         elides_parts: bool = False,
     ) -> None:
-        """Create a label, empty or with a text.
-
-        Args:
-            role: Role in the style sheet.
-            at_end: Cut at the end instead of in the middle.
-            takes_room: Take all available space, instead of only the width of the text.
-            elides_parts: Leave out whole parts, separated by dots, from the end first.
-        """
         super().__init__(parent)
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)

@@ -110,11 +110,7 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
     """Rows of cells under heads; some columns are aligned to the right."""
 
     def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
-        """Create an empty table.
-
-        Args:
-            right: Columns that are aligned to the right.
-        """
+        """Args: `right`: Columns that are aligned to the right."""
         super().__init__(parent)
         self._right = frozenset(right)
         self._heads: list[str] = []

@@ -16,11 +16,7 @@ class TorchAllocator:
     """Reads the allocator; from any thread, some ten microseconds."""
 
     def __init__(self, device: str) -> None:
-        """Prepare a reader for one device.
-
-        Args:
-            device: As Keras names it where the model is made: "cpu", "cuda", "cuda:1".
-        """
+        """Args: `device`: As Keras names it where the model is made: "cpu", "cuda", "cuda:1"."""
         self._kind, _, index = device.partition(":")
         self._index = int(index) if index.isdigit() else None
 

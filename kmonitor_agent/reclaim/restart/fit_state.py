@@ -153,7 +153,7 @@ class FitStateStore:
     """States of a run's fits in one folder; owned by the training thread."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare; nothing is created before the first save.
+        """Nothing is created before the first save.
 
         Args:
             folder: Folder of the run, in the folder of the supervision.

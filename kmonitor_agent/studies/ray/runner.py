@@ -180,7 +180,14 @@ _ENDS_WITHIN_S: Final = 5.0
 
 
 class RayRunner:
-    """Runs the folds of a study on Ray; owned by the thread that calls `run_folds`."""
+    """Runs the folds of a study on Ray; owned by the thread that calls `run_folds`.
+
+    Args:
+        options: Options of the study; some of the `at_once` tasks may wait for resources.
+        factory: Creates the job of each task.
+        queue: Queue of waiting and finished folds.
+        folders: Folders of this host's spools.
+    """
 
     def __init__(
         self,
@@ -190,14 +197,6 @@ class RayRunner:
         queue: FoldQueue,
         folders: Folders,
     ) -> None:
-        """Prepare; nothing runs yet.
-
-        Args:
-            options: Options of the study; some of the `at_once` tasks may wait for resources.
-            factory: Creates the job of each task.
-            queue: Queue of waiting and finished folds.
-            folders: Folders of this host's spools.
-        """
         self._study_options = options
         self._cluster = cluster
         self._job_factory = factory
@@ -369,11 +368,7 @@ class SpoolRelay:
     """
 
     def __init__(self, root: Path) -> None:
-        """Start without events.
-
-        Args:
-            root: Root of this host's spool.
-        """
+        """Args: `root`: Root of this host's spool."""
         self._root = root
         self._waiting: dict[str, list[bytes]] = {}
         self._writers: dict[str, SpoolWriter] = {}

@@ -94,11 +94,7 @@ class BoundedPathCheck:
     """Checks a path within a bounded time, on a thread of its own; any thread may call it."""
 
     def __init__(self, within_s: float = CHECK_S) -> None:
-        """Read nothing yet.
-
-        Args:
-            within_s: Maximum time to wait for an answer, seconds.
-        """
+        """Args: `within_s`: Maximum time to wait for an answer, seconds."""
         self._within_s = within_s
         self._asking: threading.Thread | None = None
 

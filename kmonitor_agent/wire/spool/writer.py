@@ -60,7 +60,7 @@ class SpoolWriter:
     def __init__(
         self, root: Path, facts: SessionFacts, clock: Clock, *, state: Path | None = None
     ) -> None:
-        """Prepare; nothing is created before `open`.
+        """Nothing is created before `open`.
 
         Args:
             clock: Measures the age of a segment.

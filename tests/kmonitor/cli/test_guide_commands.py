@@ -18,8 +18,10 @@ from tests.support.guide_code import (
     languages,
     names_only,
     pages,
+    program_lines,
     shell_lines,
 )
+from tests.support.source_tree import ROOT
 
 _STANDS_FOR = {"ACTION": "save", "ROLE": "viewer"}
 """What a word in capitals stands for where only some words are taken."""
@@ -51,8 +53,22 @@ def test_a_shell_line_is_run_or_says_why_not(page: str, line: str):
     assert classes.count(True) == 1, f"{page}: {line}"
 
 
+@pytest.mark.parametrize(("page", "line"), program_lines(), ids=lambda part: part)
+def test_a_shell_line_in_a_sentence_says_why_it_is_not_run(page: str, line: str):
+    assert line in NOT_RUN or line.startswith("python -m pip install "), f"{page}: {line}"
+
+
 def test_lines_that_are_not_run_are_in_the_guide():
-    assert set(NOT_RUN) <= {line for _, line in shell_lines()}
+    assert set(NOT_RUN) <= {line for _, line in [*shell_lines(), *program_lines()]}
+
+
+def test_each_target_of_make_that_the_guide_names_exists():
+    lines = [line for _, line in [*shell_lines(), *program_lines()]]
+    named = {found[1] for line in lines if (found := re.search(r"\bmake ([a-z-]+)", line))}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert {"run", "dist", "bench-peers"} <= named
+    assert named <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
 
 
 def test_incomplete_lines_with_options_are_in_the_guide():

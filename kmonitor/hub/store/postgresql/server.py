@@ -229,8 +229,7 @@ class ServerConnection(ABC):
                 cursor.executemany(_placed(statement), plain)
 
     @abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
+    def close(self) -> None: ...
 
     @contextmanager
     def in_use(self) -> Generator[BoundedConnection]:

@@ -81,7 +81,6 @@ class AlertController(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Stop the timer and the thread."""
         self._timer.stop()
         self._desktop_notifications.stop()
         self._alert_sender.stop()
@@ -92,7 +91,6 @@ class AlertController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Open the dialog of rules."""
         if self._dialog is None:
             # `kmonitor alerts` may have changed them.
             self._workspace.alerts.settings = load_alert_settings(self._folder)
@@ -223,7 +221,6 @@ class DesktopNotifications(QObject):
         tray.show()
 
     def stop(self) -> None:
-        """Hide the icon."""
         if self._tray is not None:
             self._tray.hide()
             self._tray = None

@@ -85,11 +85,7 @@ class AlertsDialog(QDialog):
         text: AlertsText,
         parent: QWidget | None = None,
     ) -> None:
-        """Create the dialog without showing it.
-
-        Args:
-            text: Texts about this desktop and the selected run.
-        """
+        """Args: `text`: Texts about this desktop and the selected run."""
         super().__init__(parent)
         self._settings = settings
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

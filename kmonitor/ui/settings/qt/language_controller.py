@@ -61,7 +61,6 @@ class LanguageController(QObject):
 
     @property
     def current_language(self) -> Spoken:
-        """The language in force."""
         return self._spoken
 
     def use_language(self, name: str) -> None:

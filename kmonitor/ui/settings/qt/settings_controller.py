@@ -92,7 +92,7 @@ class SettingsController(QObject):
         bridge.link_changed.connect(self._on_bridge_link_changed)
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """Return the settings with the current choices."""
+        """Return `base`, the settings as last saved, with the choices made since."""
         now_wall_s = self._workspace.now_wall_s()
         hosts = self._workspace.hosts.all()
         seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
@@ -294,7 +294,7 @@ class AppearanceController(QObject):
         self._show()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """Return the settings with the current choices."""
+        """Return `base`, the settings as last saved, with the choices made since."""
         return msgspec.structs.replace(
             base, theme=self._theme.choice, language=self._language.language
         )

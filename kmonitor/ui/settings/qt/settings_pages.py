@@ -29,7 +29,6 @@ class SettingRow(QFrame):
     """Title and control in one line, texts below."""
 
     def __init__(self, controls: Sequence[QWidget], parent: QWidget | None = None) -> None:
-        """Create the row without texts."""
         super().__init__(parent)
         self._title = role_label("strong_small")
         self._explanation = role_label("sub")
@@ -133,6 +132,9 @@ class CardColumn(QVBoxLayout):
 class GeneralPage(QWidget):
     """Theme, language, units and refresh rate; each choice applies at once.
 
+    Args:
+        languages: Name of each language in that language, by its name in the settings.
+
     Signals (main thread):
         theme_chosen: "system", "dark" or "light".
         language_chosen: Name of the language in the settings.
@@ -148,11 +150,6 @@ class GeneralPage(QWidget):
     alerts_requested = Signal()
 
     def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """Create the page with nothing chosen.
-
-        Args:
-            languages: Name of each language in that language, by its name in the settings.
-        """
         super().__init__(parent)
         self._languages = dict(languages)
         self._theme = SegmentedControl(self._themes(), "")

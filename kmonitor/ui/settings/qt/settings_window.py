@@ -41,11 +41,7 @@ class SettingsWindow(QDialog):
     guide_requested = Signal()
 
     def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """Create the window on its first page.
-
-        Args:
-            languages: See `GeneralPage`.
-        """
+        """Args: `languages`: See `GeneralPage`."""
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "settings.md")
@@ -89,7 +85,6 @@ class SettingsWindow(QDialog):
         return self._list.currentRow()
 
     def show_page(self, at: int) -> None:
-        """Show the page with this index, from 0."""
         self._list.setCurrentRow(at)
 
     @override

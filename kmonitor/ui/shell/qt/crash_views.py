@@ -117,6 +117,10 @@ class CrashNoticeBar(QFrame):
 class CrashReportWindow(QDialog):
     """Window with a crash report and actions on it; not modal.
 
+    Args:
+        notice: Texts above the report.
+        text: Text of the report, in English as stored.
+
     Signals (main thread):
         save_requested: The report should be saved to a file that the user chooses.
         discard_requested: All reports should be deleted.
@@ -126,12 +130,6 @@ class CrashReportWindow(QDialog):
     discard_requested = Signal()
 
     def __init__(self, notice: CrashNotice, text: str, parent: QWidget | None = None) -> None:
-        """Create the window without showing it.
-
-        Args:
-            notice: Texts above the report.
-            text: Text of the report, in English as stored.
-        """
         super().__init__(parent)
         self.resize(760, 560)
         self._title = role_label("title")

@@ -33,7 +33,6 @@ class RegionKeys(QObject):
         window.shortcut("previous_region").activated.connect(self._on_previous_activated)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """Use the loaded charts."""
         self._charts_controller = controller
 
     def step(self, by: int) -> None:

@@ -134,7 +134,6 @@ class WindowController(QObject):
         self._tick.stop()
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """Use the loaded charts."""
         self._charts_controller = controller
         self._regions.attach_controller(controller)
         self.verdicts.attach_controller(controller)
@@ -146,7 +145,7 @@ class WindowController(QObject):
         controller.refresh()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """Return the settings with the current choices."""
+        """Return `base`, the settings as last saved, with the choices made since."""
         frame = self._window.normalGeometry()
         return msgspec.structs.replace(
             self.layout.settings(self.choices.settings(self.preferences.settings(base))),

@@ -39,11 +39,9 @@ class Theme(QObject):
             self.palette_changed.emit()
 
     def icon(self, name: str, tone: Tone = "plain") -> QIcon:
-        """Return an icon for a button."""
         return tinted_icon(name, self._palette.tone(tone), self._palette.mute)
 
     def icon_on_accent(self, name: str) -> QIcon:
-        """Return an icon for the primary button."""
         return tinted_icon(name, self._palette.on_accent, self._palette.mute)
 
     def pixmap(self, name: str, tone: Tone, size_px: int, widget: QWidget) -> QPixmap:

@@ -122,7 +122,6 @@ class VerdictController(QObject):
         window.charts.evidence_requested.connect(self._on_charts_evidence_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
-        """Use the loaded charts."""
         self._charts_controller = controller
 
     def refresh(self) -> None:
