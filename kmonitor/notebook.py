@@ -65,6 +65,6 @@ def memory_map(
         traced = Traced(trace_training_step(model, shapes), layout)
     except CannotTrace as exc:
         found = estimate(layout, plan)
-        note = f"its step could not be traced, so rules are used; reason: {exc.why}"
+        note = f"rules are used because the step could not be traced: {exc.why}"
         return msgspec.structs.replace(found, notes=(*found.notes, note))
     return estimate(layout, replace(plan, traced=traced))

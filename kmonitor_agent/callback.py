@@ -506,7 +506,7 @@ def _check_of(action: str, of: str) -> None:
     if of not in ("fit", "run"):
         raise ValueError(f'request: of={of!r} is not valid; use "fit" or "run".')
     if of == "run" and action != "stop":
-        raise ValueError('request: of="run" is for a stop; use request("stop", of="run").')
+        raise ValueError('request: of="run" works only with stop; use request("stop", of="run").')
 
 
 def _runs() -> "ProcessRuns":

@@ -48,7 +48,7 @@ def hosts(*, json: JsonOption = False) -> int:
         print_json([fields_of(host) for host in known])
     elif known:
         rows = [(host.called, host.address, host.command, host.error or "") for host in known]
-        print_table(("NAME", "ADDRESS", "COMMAND", "LAST TROUBLE"), rows, folds=("LAST TROUBLE",))
+        print_table(("NAME", "ADDRESS", "COMMAND", "LAST ERROR"), rows, folds=("LAST ERROR",))
     else:
         print_text("No hosts yet. Add one: kmonitor hosts add gpu-01")
     return DONE

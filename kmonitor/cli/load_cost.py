@@ -84,7 +84,7 @@ def _chosen(text: str, possible: tuple[LoadingMethod, ...]) -> list[LoadingMetho
     unknown = [each for each in wanted if each not in possible]
     if unknown:
         raise UsageError(
-            f"--ways {', '.join(unknown)}: for this file there are {', '.join(possible)}."
+            f"--ways {', '.join(unknown)}: the methods for this file are {', '.join(possible)}."
         )
     return [method for method in possible if method in wanted]
 

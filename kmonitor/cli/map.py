@@ -202,7 +202,7 @@ def _planned_model(
     described = None
     if target.startswith(_RUN):
         if options.input_shape:
-            raise UsageError("--input-shape is for model files and scripts.")
+            raise UsageError("--input-shape works only with model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
         layout = _of_length(fit, options.sequence)
         before = known.of
@@ -312,9 +312,9 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
             "input shape, with --input-shape 224,224,3.",
         ) from exc
     if is_demanded and result.uncorrected:
-        raise UserError(f"--measured does not help: {result.uncorrected}.")
+        raise UserError(f"--measured cannot be used: {result.uncorrected}.")
     reasons = {
-        "its step could not be traced, so rules are used": untraced,
+        "rules are used because the step could not be traced": untraced,
         "not corrected by measurements": result.uncorrected,
     }
     notes = [f"{what}: {why}" for what, why in reasons.items() if why]
@@ -350,14 +350,14 @@ def _measured(text: str) -> PeakMeasurement:
     is_batch = digits.isdecimal() and len(digits) < _BATCH_DIGITS and int(digits) > 0
     n_bytes = bytes_from(size, "--measured") if size else 0
     if not is_batch or not 0 < n_bytes < _MOST_PEAK_BYTES:
-        raise UsageError(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
+        raise UsageError(f"--measured {text}: use a batch size and its peak, such as 32=1.9GiB.")
     return PeakMeasurement(int(digits), n_bytes)
 
 
 def _lengths(text: str) -> list[int]:
     parts = text.replace("x", ",").split(",")
     if not all(part.strip().isdigit() and int(part) for part in parts):
-        raise UsageError(f"--input-shape {text}: write lengths, such as 224,224,3.")
+        raise UsageError(f"--input-shape {text}: use lengths, such as 224,224,3.")
     return [int(part) for part in parts]
 
 
@@ -367,7 +367,7 @@ def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
         return None
     name, _, settings = text.partition(":")
     if name.lower() not in OPTIMIZERS:
-        raise UsageError(f"--optimizer {name}: known are {', '.join(OPTIMIZERS)}.")
+        raise UsageError(f"--optimizer {name} is not known: use {', '.join(OPTIMIZERS)}.")
     return OptimizerLayout(
         kind=name.lower(),
         settings=dict(_setting(each) for each in settings.split(",") if each),
@@ -382,7 +382,7 @@ def _setting(text: str) -> tuple[str, ConfigValue]:
     try:
         return name.strip(), float(value)
     except ValueError:
-        raise UsageError(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None
+        raise UsageError(f"--optimizer: {text} is not a setting, such as momentum=0.9.") from None
 
 
 _COLUMNS = (

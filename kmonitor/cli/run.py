@@ -49,7 +49,7 @@ def run(
             "To see the newest run: kmonitor show last",
         )
     if resume_after_crash < 0:
-        raise UsageError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
+        raise UsageError("--resume-after-crash must be 0 or more.", "See: kmonitor run --help")
     if sys.platform == "win32":
         raise UserError("kmonitor run needs Linux or macOS.", "Start the script without it.")
     return _supervise(script, resume_after_crash)

@@ -123,7 +123,7 @@ def _watch(
     route: HubRoute, order: Callable[[Iterable[RunSummary]], list[RunSummary]], *, json: bool
 ) -> int:
     if not (json or sys.stdout.isatty()):
-        raise UsageError("--watch draws on a terminal.", "To write to a file or pipe, add --json")
+        raise UsageError("--watch needs a terminal.", "To write to a file or pipe, add --json")
     is_new = threading.Event()
     poller = HubPoller(route, is_new.set)
     printed: dict[str, RunSummary] = {}

@@ -111,9 +111,11 @@ def _arguments(
     export: bool,
 ) -> Arguments:
     if mode is not None and action not in ("reload", "auto"):
-        raise UsageError(f"{action} does not accept --mode.", "--mode is for reload and auto.")
+        raise UsageError(
+            f"{action} does not accept --mode.", "--mode works only with reload and auto."
+        )
     if export and action != "save":
-        raise UsageError(f"{action} cannot write a .keras file.", "--export is for save.")
+        raise UsageError(f"{action} cannot write a .keras file.", "--export works only with save.")
     if action == "set_limits":
         return limits_from(limits, set_by=requester_name())
     if limits:
@@ -333,7 +335,7 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
             raise UsageError(f'"{assignment}" is not a limit. Did you mean "{meant}"?', _EXAMPLE)
         known = ", ".join(LIMIT_METRICS)
         raise UsageError(
-            f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
+            f'"{assignment}" is not a limit: begin with one of {known} and "=".', _EXAMPLE
         )
     if threshold.strip() == OFF:
         return metric, None

@@ -138,7 +138,7 @@ class ShipTarget:
 
     def __post_init__(self) -> None:
         if self.host is not None and self.hub is not None:
-            raise UsageError("--host and --hub name two hubs.", "Use only one of them.")
+            raise UsageError("--host and --hub cannot be combined.", "Use only one of them.")
 
     @property
     def description(self) -> str:

@@ -88,7 +88,7 @@ def window(
 
 def _require_one_source(host: str | None, folder: Path | None) -> None:
     if host is not None and folder is not None:
-        raise UsageError("--host and --folder show different things.", "Use only one of them.")
+        raise UsageError("--host and --folder cannot be combined.", "Use only one of them.")
 
 
 def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> None:

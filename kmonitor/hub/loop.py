@@ -469,7 +469,7 @@ class HubLoop:
             if peer is not None:
                 self._endpoints.authorizer.refusals.of_peer(peer, "stop the hub", text)
             error = ErrorMessage(
-                code="unauthorised", text=text, fatal=True, request_id=request.request_id
+                code="unauthorized", text=text, fatal=True, request_id=request.request_id
             )
             self._endpoints.to_desktop(identity, error)
             return

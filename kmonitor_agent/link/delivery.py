@@ -210,7 +210,7 @@ class RunDelivery:
             self.notify_once(
                 "superseded", "Another process of this run is now reporting to the hub."
             )
-        elif error.fatal or error.code == "unauthorised":
+        elif error.fatal or error.code == "unauthorized":
             self._reject(
                 now_s, f"hub_{error.code}", f"The hub refused the connection: {error.text}"
             )

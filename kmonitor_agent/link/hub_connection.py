@@ -266,7 +266,7 @@ class HubConnection:
             delivery.refuse(error, now_s)
         elif error.run:
             return
-        elif error.fatal or error.code in {"unauthorised", "superseded"}:
+        elif error.fatal or error.code in {"unauthorized", "superseded"}:
             self._notify_once(f"hub_{error.code}", f"The hub refused the connection: {error.text}")
             self._leave(now_s, pause_s=self._timing.refused_s)
         elif error.code in {"busy", "quota"}:

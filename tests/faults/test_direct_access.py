@@ -61,7 +61,7 @@ def test_a_viewer_looks_and_is_told_what_it_may_not(listening_hub: ListeningHub)
         with pytest.raises(HubRefused, match=r"may not rename.*kmonitor authorize") as caught:
             client.edit("some-run", name="mine now")
 
-    assert caught.value.code == "unauthorised"
+    assert caught.value.code == "unauthorized"
 
 
 @pytest.mark.promise(24)
@@ -229,7 +229,7 @@ def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: Listening
         second.say(_hello(run, session))
         told = _told(second)
 
-    assert (told["type"], told["code"]) == ("error", "unauthorised")
+    assert (told["type"], told["code"]) == ("error", "unauthorized")
     assert "started with another key" in told["text"]
 
 

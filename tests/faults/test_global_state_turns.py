@@ -123,7 +123,7 @@ class Story:
         for refusal in (
             ErrorMessage(code="busy", text="not now", retry_ms=500),
             ErrorMessage(code="quota", text="too much", retry_ms=500),
-            ErrorMessage(code="unauthorised", text="no", fatal=True),
+            ErrorMessage(code="unauthorized", text="no", fatal=True),
         ):
             hub = self._hub()
 

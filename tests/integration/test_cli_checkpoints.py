@@ -154,8 +154,8 @@ def test_how_to_reload_and_whether_to_export_are_asked_of_the_training(training:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("command", "last", "save", "--mode", "assign"), 2, "--mode is for reload"),
-        (("command", "last", "reload", "--export"), 2, "--export is for save"),
+        (("command", "last", "save", "--mode", "assign"), 2, "--mode works only with reload"),
+        (("command", "last", "reload", "--export"), 2, "--export works only with save"),
         (("restore", "no.h5", "--into", "model.keras"), 1, "File not found: no.h5"),
         (("restore", "no.h5", "--into", "model.h5"), 1, "model.h5 is not a .keras file"),
     ],

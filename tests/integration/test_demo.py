@@ -78,7 +78,7 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
     [
         (("--png={tmp}/gone/a.png",), "there is no folder {tmp}/gone"),
         (("--png=a.jpg",), "the image must be a PNG file"),
-        (("--png=a.png", "--no-window"), "--no-window leaves it out"),
+        (("--png=a.png", "--no-window"), "cannot be combined with --no-window"),
     ],
 )
 def test_a_picture_that_cannot_be_is_refused_before_anything_starts(

@@ -101,7 +101,7 @@ def alerts(*, json: JsonOption = False) -> int:
         )
         for kind, metric, rule in rules
     ]
-    headers = ("RULE", "ALERT", "IS", "ONCE IT LASTS", "AT MOST EVERY")
+    headers = ("RULE", "ALERT", "IS", "HOLD", "COOLDOWN")
     print_table(headers, rows, right=headers[3:], folds=("ALERT",), drops=("ALERT",))
     return DONE
 

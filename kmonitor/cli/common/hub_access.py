@@ -79,7 +79,7 @@ def open_hub(
     """
     folders = find_folders()
     if sum(option is not None for option in (host, folder, hub)) > 1:
-        raise UsageError("--host, --hub and --folder name several hubs.", "Use only one of them.")
+        raise UsageError("--host, --hub and --folder cannot be combined.", "Use only one of them.")
     with ExitStack() as stack:
         endpoint = None
         if folder is not None:

@@ -98,15 +98,15 @@ def parse_condition(text: str) -> Condition:
     """Parse a typed condition. Raises: `UsageError`."""
     found = _CONDITION.fullmatch(text)
     if found is None:
-        raise UsageError(f'--fail-if "{text}": write a name, > or <, and a bound.', _EXAMPLE)
+        raise UsageError(f'--fail-if "{text}": use a name, > or <, and a threshold.', _EXAMPLE)
     measure, side, sign, amount = found.groups()
     is_fraction = amount.endswith("%")
     if is_fraction and not sign:
-        raise UsageError(f'--fail-if "{text}": a percentage needs its sign.', _EXAMPLE)
+        raise UsageError(f'--fail-if "{text}": put + or - before the percentage.', _EXAMPLE)
     size = _percentage(amount) if is_fraction else _amount(measure, amount)
     if size is None:
         unit = MEASURE_UNITS.get(measure, "number")
-        raise UsageError(f'--fail-if "{text}": "{amount}" is no amount of {unit}.', _EXAMPLE)
+        raise UsageError(f'--fail-if "{text}": "{amount}" is not an amount in {unit}.', _EXAMPLE)
     bound = -size if sign == "-" else size
     return Condition(text, measure, side == ">", bound, bool(sign), is_fraction)
 
@@ -175,7 +175,7 @@ def compare(  # noqa: PLR0913 - the user's options
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     if markdown and json:
-        raise UsageError("--markdown and --json are two forms.", "Use only one of them.")
+        raise UsageError("--markdown and --json cannot be combined.", "Use only one of them.")
     conditions = [parse_condition(text) for text in fail_if]
     try:
         before, after = _measures((a, b), HubRoute(host, folder, hub))

@@ -146,7 +146,8 @@ def _plan(options: Options) -> DemoPlan:
 def _check_screenshot_options(options: Options, plan: DemoPlan) -> None:
     if options.png is not None and options.no_window:
         raise UsageError(
-            "--png draws the window, --no-window leaves it out.", "Use only one of them."
+            "--png needs the window, so it cannot be combined with --no-window.",
+            "Use only one of them.",
         )
     if plan.screenshot is None or not plan.window:
         return

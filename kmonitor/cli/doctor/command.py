@@ -148,7 +148,9 @@ def doctor(
     folders = find_folders()
     if verify:
         if host is not None:
-            raise UsageError("--verify reads what is stored here: it takes no --host.")
+            raise UsageError(
+                "--verify checks events stored here, so it cannot be combined with --host."
+            )
         findings = [verify_store(folders)]
     elif host is None:
         findings = list(examine(folders))
@@ -324,7 +326,7 @@ def _hub(folders: Folders) -> Iterator[Finding]:
         return
     yield _hub_finding(reply, folders)
     for trouble in reply.troubles:
-        yield Finding("hub's trouble", "note", trouble)
+        yield Finding("hub problem", "note", trouble)
     yield from _metrics_findings(reply)
 
 

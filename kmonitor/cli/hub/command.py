@@ -314,7 +314,9 @@ def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
         UsageError: An option is no time or size.
     """
     if days is not None and not 0 <= days < _MOST_DAYS:
-        raise UsageError(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
+        raise UsageError(
+            f"--keep-days {days:g}: use a number of days, such as 30; 0 keeps everything."
+        )
     n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
     return Keep(stored.days if days is None else days, n_bytes)
 

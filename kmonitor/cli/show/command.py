@@ -230,7 +230,7 @@ def _print_metrics(run: RunSummary, no_device: str) -> None:
         )
         for metric in METRICS
     ]
-    headers = ("METRIC", "NOW", "OF WHAT", "FROM, OR WHY NOT")
+    headers = ("METRIC", "NOW", "OF TOTAL", "SOURCE, OR WHY MISSING")
     print_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 

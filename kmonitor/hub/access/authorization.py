@@ -133,10 +133,10 @@ class Authorizer:
             endpoint: Endpoint that received it, for counting refusals.
         """
         if peer is None:
-            self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
+            self._faults.record(f"{endpoint}: unauthorized", sender_key(frames[0]))
             self.refusals.note_unknown_key(sender_key(frames[0]), _tag(frames) or "connect")
             text = "this key may no longer connect"
-            send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
+            send(frames[0], ErrorMessage(code="unauthorized", text=text, fatal=True))
             return False
         if peer.is_far and not self._is_within(peer, frames):
             self._faults.record(f"{endpoint}: quota", peer.who)
@@ -150,11 +150,11 @@ class Authorizer:
         tag = _tag(frames)
         if tag not in KNOWN_TAGS or may_send(peer.role, tag):
             return True
-        self._faults.record(f"{endpoint}: unauthorised", f"{peer.who}: {tag}")
+        self._faults.record(f"{endpoint}: unauthorized", f"{peer.who}: {tag}")
         self.refusals.of_role(peer, tag, frames[2])
         text = why_not(peer.role, tag, peer.name)
         error = ErrorMessage(
-            code="unauthorised", text=text, fatal=True, request_id=_request_number(frames)
+            code="unauthorized", text=text, fatal=True, request_id=_request_number(frames)
         )
         send(frames[0], error)
         return False

@@ -161,7 +161,7 @@ class AgentService:
         if is_foreign:
             self._faults.record("ingest: foreign run", f"{run}, by key {key}")
             text = "this run was started with another key, and only that key may continue it"
-            error = ErrorMessage(code="unauthorised", text=text, fatal=True, run=run)
+            error = ErrorMessage(code="unauthorized", text=text, fatal=True, run=run)
             self._send(identity, error)
         elif record is None and self._event_log.registry.count_of(key) >= MAX_RUNS_PER_KEY:
             is_foreign = True

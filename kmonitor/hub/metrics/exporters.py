@@ -125,7 +125,7 @@ def metrics_endpoint(url: str) -> str:
     if "@" in split.netloc:
         # Everybody who can list processes can read the command line.
         raise ExporterRefused(
-            "--otlp takes no password in the address: other users could read it.",
+            "--otlp: leave the password out of the address, where other users could read it.",
             "Put it in the environment variable OTEL_EXPORTER_OTLP_HEADERS, such as"
             ' "Authorization=Basic ...".',
         )

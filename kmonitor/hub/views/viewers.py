@@ -147,7 +147,7 @@ class ViewerContext:
         commands: Checks and queues commands.
         edits: Checks and makes edits.
         peer_of: Returns the peer behind an identity.
-        troubles: Returns the hub's troubles.
+        troubles: Returns the hub problems.
         on_hub_request: Answers `HubRequest`.
         on_access_request: Answers `KeysRequest` and `AuditRequest`.
     """

@@ -208,7 +208,7 @@ class ErrorMessage(Message, frozen=True, tag="error"):
     """
 
     code: Literal[
-        "unauthorised", "unsupported", "busy", "quota", "superseded", "not_found", "invalid"
+        "unauthorized", "unsupported", "busy", "quota", "superseded", "not_found", "invalid"
     ]
     text: Text
     fatal: bool = False

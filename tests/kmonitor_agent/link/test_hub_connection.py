@@ -559,7 +559,7 @@ def test_a_superseded_process_falls_silent_for_good(case: _Case):
     [
         (ErrorMessage(code="busy", text="", retry_ms=4000), 4.0),
         (ErrorMessage(code="quota", text="", retry_ms=10**9), 30.0),
-        (ErrorMessage(code="unauthorised", text="no"), 30.0),
+        (ErrorMessage(code="unauthorized", text="no"), 30.0),
         (ErrorMessage(code="unsupported", text="no", fatal=True), 30.0),
     ],
 )
@@ -641,7 +641,7 @@ def test_an_answer_reaches_only_the_run_that_it_names(case: _Case):
     "bad",
     [
         ErrorMessage(code="superseded", text="newer", fatal=True, run="run2"),
-        ErrorMessage(code="unauthorised", text="no", fatal=True, run="run2"),
+        ErrorMessage(code="unauthorized", text="no", fatal=True, run="run2"),
         ErrorMessage(code="quota", text="no", retry_ms=9000, run="run2"),
         ErrorMessage(code="busy", text="no", retry_ms=9000, run="run2"),
         ErrorMessage(code="invalid", text="no", fatal=True, run="run2"),

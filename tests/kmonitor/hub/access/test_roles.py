@@ -68,15 +68,15 @@ def test_the_table_has_every_type_that_a_hub_takes():
 def test_a_live_hub_does_what_the_table_says_for_every_type(
     listening_hub: ListeningHub, role: Role
 ):
-    unauthorised: set[str] = set()
+    unauthorized: set[str] = set()
     unsupported: set[str] = set()
     with RawPeer.of(listening_hub.device(role)) as peer:
         for kind in EVERY_TYPE:
             codes = _refusals(peer, _sample(kind))
-            unauthorised |= {tag_of(kind)} if "unauthorised" in codes else set()
+            unauthorized |= {tag_of(kind)} if "unauthorized" in codes else set()
             unsupported |= {tag_of(kind)} if "unsupported" in codes else set()
 
-    assert unauthorised == TAKEN - MAY[role]
+    assert unauthorized == TAKEN - MAY[role]
     # The sample of a hello is of a version that this hub does not speak.
     assert unsupported - {"hello"} == {tag_of(kind) for kind in EVERY_TYPE} - TAKEN
 
@@ -89,7 +89,7 @@ def test_the_sockets_of_this_host_take_what_they_are_for(
 ):
     with RawPeer(ipc_endpoint(door(listening_hub.live.folders))) as peer:
         refused = {
-            tag_of(kind) for kind in EVERY_TYPE if "unauthorised" in _refusals(peer, _sample(kind))
+            tag_of(kind) for kind in EVERY_TYPE if "unauthorized" in _refusals(peer, _sample(kind))
         }
 
     assert refused == TAKEN - MAY[role]
@@ -97,7 +97,7 @@ def test_the_sockets_of_this_host_take_what_they_are_for(
 
 def test_only_its_own_user_ends_a_hub(listening_hub: ListeningHub):
     with RawPeer.of(listening_hub.device("operator")) as peer:
-        assert _refusals(peer, HubRequest(request_id=1, stop=True)) == {"unauthorised"}
+        assert _refusals(peer, HubRequest(request_id=1, stop=True)) == {"unauthorized"}
 
     assert listening_hub.client.hub().pid == listening_hub.live.process.pid
 

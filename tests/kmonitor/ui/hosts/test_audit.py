@@ -69,7 +69,7 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
 def test_a_viewer_is_told_why_there_is_no_list():
     desk = book_of(Asked(), "near")
     desk.refresh()
-    desk.apply_reply(ErrorMessage(code="unauthorised", text="only operators may", request_id=1))
+    desk.apply_reply(ErrorMessage(code="unauthorized", text="only operators may", request_id=1))
 
     assert desk.state(NOW_WALL_S).text == "The hub refused the request: only operators may."
 
