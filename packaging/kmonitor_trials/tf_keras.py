@@ -42,7 +42,7 @@ def _try(name: str, versions: tuple[str, str, str], *options: str, locked: bool)
     keras, tensorflow, tf_keras = versions
     python = make_environment(name)
     install(python, [str(ROOT), keras, tensorflow, *TEST_TOOLS], locked=locked)
-    # It asks for the package `tensorflow`, which tensorflow-cpu is in all but name.
+    # It requires the package `tensorflow`, which tensorflow-cpu is in all but name.
     install(python, ["--no-deps", tf_keras], locked=False)
     said = expect(
         [

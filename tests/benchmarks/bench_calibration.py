@@ -35,8 +35,8 @@ class Seen:
     """One model at one batch size.
 
     Attributes:
-        layout: Of the model.
-        first: What a run would tell of its first steps.
+        layout: Layout of the model.
+        first: Event that a run would send about its first steps.
         real_bytes: The highest peak of the steps behind the first one.
     """
 

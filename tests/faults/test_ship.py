@@ -1,4 +1,4 @@
-"""What trainings without a hub wrote into a shared folder is shipped: all of it, and once."""
+"""All that trainings without a hub wrote into a shared folder is shipped, once."""
 
 import subprocess
 import sys

@@ -22,7 +22,7 @@ from tests.support.guide_code import (
 )
 
 _STANDS_FOR = {"ACTION": "save", "ROLE": "viewer"}
-"""What a word in capitals stands for where only some words are taken."""
+"""Value for a word in capitals where only some words are taken."""
 
 
 @pytest.mark.parametrize(
