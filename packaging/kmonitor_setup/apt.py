@@ -31,8 +31,8 @@ _STAYS_OFF = {
         ],
     ),
 }
-"""Servers that Debian would start: the file that says no, and what makes it. The tests start some
-of their own, and no one requested one that listens to all. Sources: Debian's ssh.service and init
+"""Servers that Debian would start: the file that says no, and what makes it. The tests start their
+own, and no one requested one that listens to all. Sources: Debian's ssh.service and init
 script; pg_createcluster(1), `create_main_cluster`; systemctl(1), `mask`."""
 
 

@@ -13,7 +13,7 @@ from kmonitor_trials.outcome import ROOT, expect, tell
 
 NEWEST = ("keras", "tensorflow-cpu==2.21.*", "tf-keras==2.21.*")
 OLDEST = ("keras==3.6.*", "tensorflow-cpu==2.18.*", "tf-keras==2.18.*")
-"""tf-keras works with the TensorFlow of its own number only."""
+"""tf-keras works only with the TensorFlow of the same version."""
 
 TESTS = "tests/frameworks/tf_keras"
 

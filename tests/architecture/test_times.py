@@ -1,7 +1,7 @@
 """No test asserts a duration, a CPU time or a rate: those are benchmarks, since machines differ.
 
 A test may assert of time that a clock which it moves itself was heeded, which deadline was
-requested, and that something happened before `DEADLINE_S`, which tells a hang from a slow machine.
+requested, and that something happened before `DEADLINE_S`, which exposes hangs.
 """
 
 import ast
@@ -150,7 +150,7 @@ def comparisons(file: SourceFile) -> Iterator[tuple[int, str]]:
 
 
 def _is_zero(side: ast.expr) -> bool:
-    """A comparison with zero asks only if something has happened."""
+    """A comparison with zero only says if something has happened."""
     return isinstance(side, ast.Constant) and side.value == 0
 
 

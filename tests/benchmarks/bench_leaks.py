@@ -4,8 +4,8 @@
     make bench-leaks ARGS="tensorflow_37653 memmap"    those whose names hold a word
     make bench-leaks ARGS="--limit-s 60 --forms both --json leaks.json datasets/"
 
-Each runs twice: without kmonitor, for the true growth a unit by counters of its own; and with
-`MonitorCallback` and a hub in a folder of their own. A script that fails, is ended or cannot run
+Each runs twice: without kmonitor, for the true growth a unit by its own counters; and with
+`MonitorCallback` and a hub in their own folder. A script that fails, is ended or cannot run
 here is listed as such, and the others still run.
 """
 

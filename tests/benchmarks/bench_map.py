@@ -88,7 +88,7 @@ class Row:
 
     @property
     def own_errors(self) -> list[float]:
-        """Of the median of the other processes as an estimate for each; none of one process."""
+        """Error of the others' median as an estimate for each process; empty for one process."""
         real = self.all_real_bytes
         others = ((size, real[:index] + real[index + 1 :]) for index, size in enumerate(real))
         return [statistics.median(rest) / size - 1 for size, rest in others if rest]
@@ -168,7 +168,7 @@ def _rows(
 def _say_group(group: str, rows: list[Row]) -> None:
     """Print the error of each way; a fit is wrong where the real peak is above the upper end.
 
-    Where there is no upper end (classes that compute in their own code, by rules), none is
+    If there is no upper end (classes that compute in their own code, by rules), none is
     printed.
     """
     rows = [each for each in rows if each.name not in NOT_MEASURABLE]

@@ -3,8 +3,8 @@
     make bench ARGS=slowdowns
     python tests/benchmarks/bench_slowdowns.py [WORD ...]      those whose names hold a word
 
-Each runs with `MonitorCallback` and a hub in a folder of its own, and itself times the
-part that it is about. Those that have a remedy run with it too, for what it gains.
+Each runs with `MonitorCallback` and a hub in its own folder, and itself times the part
+that it is about. Those that have a remedy run with it too, for what it gains.
 """
 
 import sys

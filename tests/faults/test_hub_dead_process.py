@@ -50,7 +50,7 @@ def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
     wait_until(lambda: client.runs()[0].state == "lost", what="lost")
 
     # A session that went silent gives another reason after its minute.
-    # The kernel's count follows if the hub had looked at the process while it lived.
+    # The kernel's count follows if the hub had checked the process while it lived.
     assert client.runs()[0].state_why.startswith("its process ended unexpectedly")
     assert client.hub().agents == 0
 

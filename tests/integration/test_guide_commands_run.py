@@ -42,7 +42,7 @@ MORE: dict[tuple[str, ...], tuple[str, ...]] = {
     ("purge",): ("--yes",),
     ("runs", "prune"): ("--yes",),
 }
-"""Options typed behind a line, so that it asks no one, ends, and ends soon."""
+"""Options typed behind a line, so that it needs no answer, ends, and ends soon."""
 
 BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
     ("alerts", "test"): ("alerts", "set", "--webhook", "", "--command", "true"),

@@ -98,6 +98,6 @@ def test_after_a_reload_the_retrace_is_kept_out_of_the_step_times():
     TRAINING.run(Ask(monitor, {(1, 2): ("reload", "batch")}), monitor)
 
     times = [event.step_times for event in told if type(event).__name__ == "EpochEnded"]
-    # Of an epoch's five steps, one is the reload's and one the retrace's, reported as the first.
+    # One of an epoch's five steps is the reload's, and one the retrace's, reported as the first.
     assert [each.count for each in times] == [4, 2, 4, 4]
     assert times[1].first_s > 0.0

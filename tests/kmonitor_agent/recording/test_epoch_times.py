@@ -258,7 +258,7 @@ def test_validation_and_first_batch_are_parts_of_their_own(hand: Hand):
     assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(1.3)
     assert parts.validation_s == pytest.approx(0.2)
     assert parts.between_epochs_s == pytest.approx(0.7)
-    # Where Keras' iterator is not found, the wait for data and computing cannot be separated.
+    # Without Keras' iterator, the wait for data cannot be separated from computing.
     assert parts.input_s is None
     assert parts.compute_s == pytest.approx(0.1 + 0.3)
 
