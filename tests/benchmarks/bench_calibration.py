@@ -55,7 +55,7 @@ class Row:
 
 
 def main(wanted: list[str]) -> None:
-    """Print what the estimates of each tier come to."""
+    """Print the errors of the estimates of each tier."""
     rows: list[Row] = []
     with MapChildren() as children:
         for name in wanted or MODELS:

@@ -131,7 +131,7 @@ class Bench:
         self._hub.stop()
 
     def run(self, script: Path, *, fixed: bool) -> Result:
-        """Both runs of a script, and what was said."""
+        """Both runs of a script, and the verdicts."""
         report, name = read_report(script), run_name(script, fixed=fixed)
         runs = self._options.runs
         plain, watched, course = None, None, Course([])

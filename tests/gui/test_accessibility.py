@@ -87,7 +87,7 @@ def said(widget: QWidget) -> Said | None:
 
 
 def controls(top: QWidget) -> list[tuple[QWidget, Said]]:
-    """All controls of a window that can be seen, with what is said of them."""
+    """All controls of a window that can be seen, with their texts."""
     found: list[tuple[QWidget, Said]] = []
     for widget in (top, *top.findChildren(QWidget)):
         # Cells are read through their table.

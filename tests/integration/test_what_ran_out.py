@@ -1,4 +1,4 @@
-"""Real trainings that run out of something: what was said before, and what is shown afterwards."""
+"""Real trainings that run out of something: the verdicts before, and the report afterwards."""
 
 import contextlib
 import os

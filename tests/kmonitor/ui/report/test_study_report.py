@@ -1,4 +1,4 @@
-"""Reports of studies: each fold, what they came to, their memory side by side, the attempts."""
+"""Reports of studies: each fold, their results, their memory side by side, the attempts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
