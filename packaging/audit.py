@@ -1,7 +1,7 @@
-"""Asks the package index which known holes there are in what is locked: `make audit`.
+"""Queries the package index for known vulnerabilities in locked packages: `make audit`.
 
-Exit status 0 only when every locked package was answered for and none has a hole; 1 when one has;
-3 when it was not run, or not for all: an index that does not answer is no good news.
+Exit status 0 only when every locked package was answered for and none is vulnerable; 1 when one
+is; 3 when it was not run, or not for all: an index that does not answer is no good news.
 """
 
 import json
@@ -22,7 +22,7 @@ INDEX = "https://pypi.org/pypi"
 """Answers `NAME/VERSION/json` with a list of advisories. Source: PyPI's JSON API."""
 
 KNOWN_BAD = ("jinja2", "2.4.1")
-"""Has advisories since 2019. An index that knows of none does not tell them at all."""
+"""Has advisories since 2019. An index that knows of none does not list them at all."""
 
 FOUND, NOT_RUN = 1, 3
 
@@ -52,7 +52,7 @@ class NoAnswer(Exception):
 
 
 def main() -> int:
-    """Tell what was found and give the exit status."""
+    """Print the findings and give the exit status."""
     index = os.environ.get("KMONITOR_ADVISORIES", INDEX).rstrip("/")
     return audit(read_lock(LOCK), lambda name, version: ask(index, name, version))
 

@@ -70,7 +70,7 @@ def parts_asked(arguments: list[str]) -> list[str]:
     """The names on the command line.
 
     Raises:
-        SystemExit: Help was asked for, and printed, or an option is not there.
+        SystemExit: Help was requested, and printed, or an option does not exist.
     """
     told = "\n".join(f"  {name:8}{what}" for name, what in PARTS.items())
     parser = argparse.ArgumentParser(

@@ -1,4 +1,4 @@
-"""Draws the program's icon in the sizes that desktops ask for, from `kmonitor.svg`.
+"""Draws the program's icon in the sizes that desktops request, from `kmonitor.svg`.
 
 Run after that picture was changed: `.venv/bin/python packaging/make_icons.py`.
 """

@@ -16,7 +16,7 @@ from kmonitor_setup.words import CannotSetUp, complain
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = "tests/benchmarks/peers/requirements"
-"""Tools that kmonitor is compared with have an environment and a lock of their own."""
+"""Tools that kmonitor is compared with have their own environment and lock."""
 
 
 def main() -> int:

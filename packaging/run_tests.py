@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     # holds most, which both workers share.
     command += ["-n", "2", "--dist", "worksteal" if given.full else "loadfile"]
     # A worker that died is not replaced: xdist 3.8 deadlocks when a new one joins `loadfile`.
-    # Without it the other worker goes on, and the test that died is named.
+    # Without it the other worker continues, and the test that died is named.
     command += ["--max-worker-restart=0", *options]
     return run(command, given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S))
 

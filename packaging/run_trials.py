@@ -1,6 +1,6 @@
 """Tries kmonitor where a contributor's own environment does not show it: `make test-full`.
 
-Each trial makes an environment of its own below `.setup/trials`, which may be deleted at any time.
+Each trial makes its own environment below `.setup/trials`, which may be deleted at any time.
 Names on the command line pick trials.
 """
 

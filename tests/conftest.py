@@ -1,4 +1,4 @@
-"""Fixtures that every test shares: a home of its own, and nothing left alive behind it."""
+"""Fixtures that every test shares: its own home, and nothing left alive behind it."""
 
 import gc
 import os
@@ -16,11 +16,12 @@ os.environ.setdefault("QT_SCALE_FACTOR", "1")
 os.environ.setdefault("QT_FONT_DPI", "96")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-# TensorFlow turns oneDNN on by itself only on some processors, and only oneDNN's allocator counts
+# TensorFlow turns oneDNN on by default only on some processors, and only oneDNN's allocator counts
 # what a CPU's tensors take: without this, tests of memory fail on all others.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # WORKAROUND: some virtual machines announce AMX and do not let it be used; oneDNN, which believes
-# them, then ends plain Keras in bfloat16 with SIGILL. Remove when oneDNN asks the kernel first.
+# them, then ends plain Keras in bfloat16 with SIGILL. Remove when oneDNN checks with the kernel
+# first.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
 from kmonitor_agent.wire.local.folders import Folders, find_folders
@@ -68,9 +69,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What the imports and the tests themselves are is never garbage: look through it no more.
+    """Freeze the objects of imports and of the tests themselves: they are never garbage.
 
-    A collection takes a tenth of the time without it, and Keras' tests ask for thousands.
+    A collection takes a tenth of the time without it, and Keras' tests request thousands.
     """
     gc.collect()
     gc.freeze()

@@ -48,7 +48,7 @@ def archive_name(version: str) -> str:
 
 
 def write_archive(folder: Path, name: str, into: Path, epoch_s: int) -> Path:
-    """Write a folder as `NAME.tar.gz`, with the commit's time, in order, and as nobody's.
+    """Write a folder as `NAME.tar.gz`, with the commit's time, in order, and without an owner.
 
     Args:
         folder: The folder to pack.

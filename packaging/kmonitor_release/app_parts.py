@@ -8,7 +8,7 @@ from pathlib import Path
 PACKAGES = ("kmonitor", "kmonitor_agent")
 
 EXCLUDED = (
-    # Frameworks and libraries that trainings use: kmonitor reads what they tell and needs none.
+    # Frameworks and libraries that trainings use: kmonitor reads their reports and needs none.
     *("tensorflow", "keras", "tf_keras", "jax", "jaxlib", "torch", "pyarrow", "pandas"),
     *("sklearn", "scipy", "keras_tuner", "optuna", "ray", "matplotlib", "PIL"),
     # Tools, and another toolkit that numpy's tests and pyqtgraph's examples would bring.
@@ -21,7 +21,7 @@ METADATA = (
     *("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclopts", "msgspec"),
     *("opentelemetry-sdk", "psycopg", "psycopg-binary"),
 )
-"""Distributions whose version is asked for while the app runs."""
+"""Distributions whose version is queried while the app runs."""
 
 _SYSTEMS_PLACES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 
@@ -40,7 +40,7 @@ PYTHONS_LIBRARIES = {
     "zstd": "BSD-3-Clause",
 }
 """Libraries that Python's own modules need, and their licences. They are packed: the table of the
-system's libraries does not ask for them."""
+system's libraries does not require them."""
 
 WHEELS_LIBRARIES = {
     "psycopg_binary.libs": {
@@ -59,7 +59,7 @@ WHEELS_LIBRARIES = {
         "ssl": "Apache-2.0",
     },
 }
-"""Libraries that a wheel holds while its own licence does not tell theirs, by the folder they are
+"""Libraries that a wheel holds while its own licence does not state theirs, by the folder they are
 in. Their texts are in `packaging/licences/psycopg-binary.txt`."""
 
 _ICO_PIXELS = (16, 32, 48, 256)
@@ -70,7 +70,7 @@ _ICNS_TYPES = {32: b"ic11", 64: b"ic12", 128: b"ic07", 256: b"ic08"}
 def module_names(packages: Path) -> list[str]:
     """All modules of kmonitor's packages: most are imported by name, when they are needed.
 
-    Nothing is imported to find them: some would ask for a framework.
+    Nothing is imported to find them: some would need a framework.
 
     Args:
         packages: Folder that the packages lie in.
@@ -94,7 +94,7 @@ def is_left_to_system(path: str) -> bool:
 
 
 def pythons_library(name: str) -> str:
-    """Which of Python's libraries a file is, "ssl"; empty if it is none of them."""
+    """Name of Python's library that a file is, "ssl"; empty if it is none of them."""
     return next((one for one in PYTHONS_LIBRARIES if re.match(rf"lib{one}[-.\d]", name)), "")
 
 

@@ -1,4 +1,4 @@
-"""Which Debian package of this machine a packed library is a copy of, and its version.
+"""Debian package of this machine that a packed library is a copy of, and its version.
 
 Source: package URL specification, type deb.
 """

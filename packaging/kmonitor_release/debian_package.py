@@ -18,7 +18,7 @@ _RENAMED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
 """Packages with another name from Debian 13 on."""
 
 NOBODY = "kmonitor developers <noreply@kmonitor.invalid>"
-"""Maintainer of a package that nobody put their name to. Source: RFC 2606, `.invalid`."""
+"""Maintainer of a package without a named one. Source: RFC 2606, `.invalid`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _SPELLINGS = {
     "psf-2.0": "PSF-2.0",
     "python software foundation license": "PSF-2.0",
 }
-"""How packages write their licence, in small letters. "BSD" alone says too little."""
+"""Ways in which packages write their licence, in small letters. "BSD" alone says too little."""
 
 
 @dataclass(frozen=True, slots=True)

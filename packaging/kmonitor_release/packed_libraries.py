@@ -42,7 +42,7 @@ def packed_libraries(folder: Path) -> list[PackedLibrary]:
     """Those in a packed app's folder, in order of names.
 
     Raises:
-        CannotBuild: There is one whose licence nobody looked up.
+        CannotBuild: The licence of one is not listed.
     """
     inner = folder / _INNER
     # Libraries of packages are in the packages' folders; links beside these lead there.
@@ -66,7 +66,7 @@ def _packed(file: Path, licence: str | None) -> PackedLibrary:
 
 
 def _versioned(library: PackedLibrary) -> PackedLibrary:
-    """With what this machine can tell of where it came from."""
+    """With what this machine knows of its origin."""
     owner = owner_of(library.name, library.sha256)
     if owner is not None:
         return replace(library, version=owner.version, url=owner.url)

@@ -22,7 +22,7 @@ framework, which belongs to the trainings."""
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """An environment of its own.
+    """A separate environment.
 
     Attributes:
         python: Its interpreter.
@@ -47,7 +47,7 @@ class Workshop:
         }
 
     def install(self, wheel: Path) -> None:
-        """Put the wheel of kmonitor in, over another that is there.
+        """Put the wheel of kmonitor in, over another that is installed.
 
         Raises:
             CannotBuild: pip failed.
@@ -57,7 +57,7 @@ class Workshop:
 
 
 def open_workshop(root: Path, place: Path) -> Workshop:
-    """Make the environment, or take the one that is there if the lock asks for the same.
+    """Make the environment, or take the existing one if the lock requires the same.
 
     Args:
         root: The clone.

@@ -31,8 +31,8 @@ _STAYS_OFF = {
         ],
     ),
 }
-"""Servers that Debian would start: the file that says no, and what makes it. The tests start some
-of their own, and nobody asked for one that listens to all. Sources: Debian's ssh.service and init
+"""Servers that Debian would start: the file that says no, and what makes it. The tests start their
+own, and no one requested one that listens to all. Sources: Debian's ssh.service and init
 script; pg_createcluster(1), `create_main_cluster`; systemctl(1), `mask`."""
 
 
@@ -65,7 +65,8 @@ def install(packages: Sequence[str]) -> None:
             for command in made_by:
                 _run(command)
     if not any(_LISTS.glob("*_Packages*")):
-        # A list that cannot be had (a third party's, say) is no reason to stop: the install tells.
+        # A list that cannot be had (a third party's, say) is no reason to stop: the install
+        # reports it.
         _run(["apt-get", "update", "-q"])
     failed = _install(packages)
     if failed:
@@ -87,7 +88,7 @@ def _run(command: list[str]) -> str:
     """Run this as root; what it said if it failed, else nothing."""
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     if os.geteuid() != 0:
-        # Without a terminal nobody can type a password: fail at once instead of waiting.
+        # Without a terminal no one can type a password: fail at once instead of waiting.
         ask = [] if sys.stdin.isatty() else ["--non-interactive"]
         command = ["sudo", *ask, "DEBIAN_FRONTEND=noninteractive", *command]
     told = subprocess.run(

@@ -1,4 +1,4 @@
-"""Runs a command that has to succeed, and tells what it said when it does not."""
+"""Runs a command that has to succeed, and reports its output when it does not."""
 
 import os
 import subprocess

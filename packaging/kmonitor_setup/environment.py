@@ -97,7 +97,7 @@ def is_ready(project: Project, extras: Sequence[str]) -> bool:
 
 
 def make_ready(project: Project, extras: Sequence[str]) -> None:
-    """Make the environment, or bring the one that is there up to date.
+    """Make the environment, or bring the existing one up to date.
 
     Raises:
         CannotSetUp: With a remedy.

@@ -22,7 +22,7 @@ FONT_PLACES = (
     Path.home() / ".local/share/fonts",
     Path.home() / ".fonts",
 )
-"""Folders that fontconfig searches by itself."""
+"""Folders that fontconfig searches by default."""
 
 _SERVER_PLACES = ("/usr/sbin", "/usr/local/sbin")
 
@@ -30,7 +30,7 @@ _LDCONFIG_PLACES = ("/sbin/ldconfig", "/usr/sbin/ldconfig")
 """Not on the PATH of an ordinary Debian user."""
 
 _LDCONFIG_ARCHITECTURE = {"x86_64": "x86-64", "aarch64": "AArch64"}
-"""How `ldconfig -p` marks what this machine can load, by `platform.machine()`."""
+"""Mark of `ldconfig -p` for libraries that this machine can load, by `platform.machine()`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Needed:
         name: Soname of the library, name of the program on the PATH, or file name of the font.
         package: The Debian package that brings it.
         purpose: When it is needed.
-        kind: Which of the three it is.
+        kind: Library, program or font.
     """
 
     name: str

@@ -82,7 +82,7 @@ def write_hashed(pins: Iterable[Pin], path: Path) -> None:
 def write_constraints(pins: Iterable[Pin], path: Path) -> None:
     """Write what `pip install --constraint` takes: versions only.
 
-    With hashes in it pip would ask for the hash of the project's own folder, which has none.
+    With hashes in it pip would require the hash of the project's own folder, which has none.
     """
     _write(path, (pin.requirement for pin in pins))
 

@@ -91,7 +91,7 @@ def failure_of(said: str, log: Path) -> CannotSetUp:
             "the disk is full.", "About 2 GB are needed here, and as much again in pip's cache."
         )
     if any(sign in said for sign in _NOT_FOUND):
-        # Also what pip says of an index that does not answer, when it was told not to retry.
+        # Also pip's message on an index that does not answer, when it is set not to retry.
         return CannotSetUp(
             "pip found no version of a package that fits.",
             "Either the package index does not answer (is this machine online?), or it does not\n"

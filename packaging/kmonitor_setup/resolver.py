@@ -1,4 +1,4 @@
-"""The resolver of versions, uv, in an environment of its own: it is no part of the project's."""
+"""The resolver of versions, uv, in a separate environment: it is no part of the project's."""
 
 import tomllib
 import venv

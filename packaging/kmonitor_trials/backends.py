@@ -49,7 +49,7 @@ def try_jax() -> None:
 
 
 def try_torch() -> None:
-    """See that tests that depend on the backend pass on PyTorch's build for the CPU.
+    """Check that tests that depend on the backend pass on PyTorch's build for the CPU.
 
     Raises:
         CannotTry: That build cannot be had here.

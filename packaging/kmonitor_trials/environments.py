@@ -1,4 +1,4 @@
-"""Trials in Python environments of their own: without Qt, without a framework, the oldest."""
+"""Trials in their own Python environments: without Qt, without a framework, the oldest."""
 
 import os
 import tomllib
@@ -80,9 +80,9 @@ def try_floors() -> None:
 
 
 def _oldest_versions(python: Path) -> tuple[list[str], Path]:
-    """Extras, and a file of pip's constraints with the least versions that we ask for.
+    """Extras, and a file of pip's constraints with the least versions that we require.
 
-    Their own requirements are as new as they allow, as for anybody who installs them today.
+    Their own requirements are as new as they allow, as for anyone who installs them today.
 
     Raises:
         Failed: They exclude each other.

@@ -1,4 +1,4 @@
-"""How a trial ends when it does not pass, and how it runs a command."""
+"""Errors of trials that do not pass, and the running of their commands."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -157,7 +157,7 @@ def _see_run(place: Path) -> None:
 
 
 def _different_rows(picture: Path) -> int:
-    """How many rows of a PNG's pixels, as they are filtered, differ. Source: PNG specification."""
+    """Number of rows of a PNG's filtered pixels that differ. Source: PNG specification."""
     content = picture.read_bytes()
     at, packed = 8, b""
     while at < len(content):

@@ -13,7 +13,7 @@ from kmonitor_trials.outcome import ROOT, expect, tell
 
 NEWEST = ("keras", "tensorflow-cpu==2.21.*", "tf-keras==2.21.*")
 OLDEST = ("keras==3.6.*", "tensorflow-cpu==2.18.*", "tf-keras==2.18.*")
-"""tf-keras works with the TensorFlow of its own number only."""
+"""tf-keras works only with the TensorFlow of the same version."""
 
 TESTS = "tests/frameworks/tf_keras"
 
@@ -42,7 +42,7 @@ def _try(name: str, versions: tuple[str, str, str], *options: str, locked: bool)
     keras, tensorflow, tf_keras = versions
     python = make_environment(name)
     install(python, [str(ROOT), keras, tensorflow, *TEST_TOOLS], locked=locked)
-    # It asks for the package `tensorflow`, which tensorflow-cpu is in all but name.
+    # It requires the package `tensorflow`, which tensorflow-cpu is in all but name.
     install(python, ["--no-deps", tf_keras], locked=False)
     said = expect(
         [

@@ -1,6 +1,6 @@
 """Start of the packed app.
 
-kmonitor starts its hub and other processes of its own with `sys.executable -m ...`. In the packed
+kmonitor starts its hub and its other processes with `sys.executable -m ...`. In the packed
 app that is the app itself, so it understands the few ways of calling Python that kmonitor uses.
 """
 
@@ -16,7 +16,7 @@ _LOADER_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LIBPATH")
 
 
 def main(arguments: list[str], environ: MutableMapping[str, str]) -> int:
-    """Open the app, or run what a Python would have been asked to; gives the exit status.
+    """Open the app, or run what a Python would have run; gives the exit status.
 
     Args:
         arguments: Without the program's name.

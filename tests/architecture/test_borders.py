@@ -1,4 +1,4 @@
-"""What may not be imported or called where; import-linter holds the layers, this the rest."""
+"""Calls and imports that are forbidden per folder; import-linter checks the layers."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ from tests.support.waiting import DEADLINE_S
 FRAMEWORKS = {"jax", "keras", "tensorflow", "tf_keras", "torch"}
 
 CAN_RUN_WHAT_IT_READS = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
-"""Modules that execute what a file or a socket tells them to."""
+"""Modules that execute what a file or a socket says."""
 
 CARRIES_FUNCTIONS = "kmonitor_agent/studies/carried_function.py"
 """Makes a pickle of the script's function, which a fold's process of that script loads."""
@@ -25,7 +25,7 @@ RUNS_TEXT = {"eval", "exec", "compile"}
 CARRIES_PICKLES = {"recv_pyobj", "send_pyobj", "recv_serialized", "read_pickle", "to_pickle"}
 
 NOT_IN_A_TRAINING = {"PySide6", "shiboken6", "pyqtgraph", "sqlite3", "kmonitor", *FRAMEWORKS}
-"""What importing the agent must not load into somebody's training process."""
+"""Packages that importing the agent must not load into a user's training process."""
 
 
 Imported = tuple[str, int]

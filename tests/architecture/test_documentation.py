@@ -30,6 +30,8 @@ _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 _CLAUSE = re.compile(r"(?:\A|[.:;)\"]\s+)((?:What|Of|Whose|Who|Whether)\b[^\n]*)")
 """A sentence that begins with a noun clause, where a noun or a verb says the same."""
 
+FOLDERS = ("kmonitor", "kmonitor_agent", "packaging", "tests")
+
 MODULES = (
     access_messages,
     action_events,
@@ -72,12 +74,12 @@ def test_every_module_says_what_it_is_for(folder: str):
     assert not silent
 
 
-@pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_docstring_begins_with_a_noun_clause(folder: str):
     assert _clauses(folder, lambda file: _docstrings(file.tree)) == []
 
 
-@pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_comment_begins_with_a_noun_clause(folder: str):
     assert _clauses(folder, lambda file: _comments(file.text)) == []
 
@@ -124,7 +126,7 @@ def test_every_field_on_the_wire_is_documented(struct: type[msgspec.Struct]):
 def test_every_folder_at_the_top_is_explained():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
-    for folder in ("kmonitor", "kmonitor_agent", "resources", "tests", "packaging"):
+    for folder in (*FOLDERS, "resources"):
         assert f"`{folder}/`" in text
 
 

@@ -1,6 +1,6 @@
 """Files of ours are opened through `wire.local.private_files`, and nothing sets the umask.
 
-Whatever opens a path by itself hangs on a named pipe, follows a link that another user put there,
+Code that calls `open` directly hangs on a named pipe, follows a link that another user put there,
 or reads a sparse file until memory is full.
 """
 
@@ -52,7 +52,7 @@ ALLOWED = {
     "kmonitor/cli/hub/command.py": "part of the program; systemd's folder",
     "kmonitor/cli/hub/service_unit.py": "systemd's folder, below the user's home",
 }
-"""File and why it opens by itself what no other user can have put there."""
+"""File to the reason why it may open a path directly: no other user can have put it there."""
 
 SETS_THE_MASK = {"kmonitor/hub/service.py"}
 """The hub is a process of our own: SQLite makes its files as the mask says."""

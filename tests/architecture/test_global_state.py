@@ -49,7 +49,7 @@ FORBIDDEN = (
 """Patterns of dotted names, as they are where they are imported from."""
 
 SET = ("sys.", "os.environ", "warnings.", "threading.", "tempfile.", "logging.", "random.", "gc.")
-"""What nothing may be assigned to, nor deleted from."""
+"""Names that must not be assigned to, nor deleted from."""
 
 CHILD = "in a process of our own that only describes a model"
 FOLD = "in a fold's process, before the function that it was started for"
@@ -216,7 +216,7 @@ def _is_forbidden(name: str) -> bool:
 
 
 def guest_files() -> list[SourceFile]:
-    """What runs in the script's process."""
+    """Modules that run in the script's process."""
     return [
         *source_files("kmonitor_agent", "kmonitor/integrations"),
         *(each for each in source_files("kmonitor") if each.name == "kmonitor/notebook.py"),

@@ -1,7 +1,7 @@
 """No test asserts a duration, a CPU time or a rate: those are benchmarks, since machines differ.
 
-What a test may say of time: that a clock which it moves itself was heeded, which deadline was
-requested, and that something happened before `DEADLINE_S`, which tells a hang from a slow machine.
+A test may assert of time that a clock which it moves itself was heeded, which deadline was
+requested, and that something happened before `DEADLINE_S`, which exposes hangs.
 """
 
 import ast
@@ -150,7 +150,7 @@ def comparisons(file: SourceFile) -> Iterator[tuple[int, str]]:
 
 
 def _is_zero(side: ast.expr) -> bool:
-    """What is compared with zero has happened, or has not."""
+    """A comparison with zero only says if something has happened."""
     return isinstance(side, ast.Constant) and side.value == 0
 
 
@@ -163,7 +163,7 @@ def _is_deadline(one: ast.expr, other: ast.expr) -> bool:
 
 
 def scripts(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """Programs in strings that tell how long they took."""
+    """Programs in strings that print how long they took."""
     if not WITHIN_A_SCRIPT.search(file.text):
         return
     for node in ast.walk(file.tree):
@@ -174,7 +174,7 @@ def scripts(file: SourceFile) -> Iterator[tuple[int, str]]:
 
 
 def deadlines(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """Waits for another process or thread with a number of its own."""
+    """Waits for another process or thread with their own timeout."""
     for call in file.calls():
         name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
         if name not in WAITS:
@@ -220,7 +220,7 @@ def _names_given_by(node: ast.AST, measured: set[str]) -> Iterator[str]:
 
 
 def _is_duration(node: ast.expr, measured: set[str]) -> bool:
-    """Whether an expression has a difference with a clock's reading in it, or a measured name."""
+    """True if an expression contains a difference with a clock's reading, or a measured name."""
     for each in ast.walk(node):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub) and _reads_clock(each):
             return True

@@ -1,6 +1,7 @@
 """Advice of the memory map, tried: the model is changed as advised, and measured again.
 
-Run: `python bench_advice.py [MODEL...]`. What is saved is to be within a fifth of what was said.
+Run: `python bench_advice.py [MODEL...]`. The real saving should be within a fifth of the
+advertised one.
 
 Both trainings count by their median step. The difference of two highest steps is mostly chance:
 one step of an autoencoder took 37 MiB and the other five 30, where 13 MiB were to be saved.
@@ -47,7 +48,7 @@ def main(wanted: list[str]) -> int:
 
 
 def _tried(children: MapChildren, name: str) -> list[float]:
-    """How much of what was said each advice for a model saves."""
+    """Real saving of each piece of advice for a model, as a fraction of the advertised one."""
     program = msgspec.json.decode(children.traced(name), type=StepProgram)
     before = children.measured(name, BATCH)
     layout = msgspec.convert(before["layout"], ModelLayout)

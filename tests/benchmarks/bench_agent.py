@@ -1,4 +1,4 @@
-"""What the agent costs a training: emitting, its thread while idle, and its import.
+"""Cost of the agent for a training: emitting, its thread while idle, and its import.
 
 Run alone: `python tests/benchmarks/bench_agent.py`.
 """
@@ -65,7 +65,7 @@ model.fit(x, x[:, :10], epochs=9999, verbose=0, callbacks=[MonitorCallback(), Wa
 
 
 def new_link(folders: Folders) -> Link:
-    """A started link of a run of its own."""
+    """A started link of its own run."""
     started = SessionStarted(
         t_s=0.0, session="bench", name="bench", host="here", pid=1, started_wall_s=time.time()
     )
@@ -132,7 +132,7 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
 
 
 def started_hub(folders: Folders) -> subprocess.Popen[bytes]:
-    """A hub in a process of its own, until its input closes: `communicate(b"")`."""
+    """A hub in its own process, until its input closes: `communicate(b"")`."""
     code = f"from tests.benchmarks.bench_agent import serve; serve({str(folders.state)!r})"
     hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
     hub.wait()  # what it forked serves
@@ -151,7 +151,7 @@ def thread_cpu_s(thread: threading.Thread) -> float:
 
 
 def serve(home: str) -> None:
-    """A hub for the benchmark, in a process of its own, until its input closes."""
+    """A hub for the benchmark, in its own process, until its input closes."""
     if os.fork():
         os._exit(0)  # as a child of the training it would be read with it, each second
     ended = threading.Event()

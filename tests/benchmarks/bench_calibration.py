@@ -35,8 +35,8 @@ class Seen:
     """One model at one batch size.
 
     Attributes:
-        layout: Of the model.
-        first: What a run would tell of its first steps.
+        layout: Layout of the model.
+        first: Event that a run would send about its first steps.
         real_bytes: The highest peak of the steps behind the first one.
     """
 
@@ -55,7 +55,7 @@ class Row:
 
 
 def main(wanted: list[str]) -> None:
-    """Print what the estimates of each tier come to."""
+    """Print the errors of the estimates of each tier."""
     rows: list[Row] = []
     with MapChildren() as children:
         for name in wanted or MODELS:

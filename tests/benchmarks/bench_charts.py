@@ -1,4 +1,4 @@
-"""How much main-thread CPU the charts take: one full refresh, and a live window at 10 Hz.
+"""Main-thread CPU time of the charts: one full refresh, and a live window at 10 Hz.
 
 Run alone: `python tests/benchmarks/bench_charts.py`; offscreen, so it needs no display.
 """

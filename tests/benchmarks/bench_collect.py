@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""What a collect costs, and that a loop with it does not grow. Run: python bench_collect.py."""
+"""Cost of a collect, and proof that a loop with it does not grow. Run: python bench_collect.py."""
 
 import gc
 import json

@@ -1,6 +1,6 @@
-"""Delivery's figures: what a hub in trouble costs a training, and what one hub takes and gives.
+"""Delivery's figures: cost of a hub in trouble for a training, and throughput of one hub.
 
-Others on the machine make each figure an upper bound; the load is told first. Run alone:
+Others on the machine make each figure an upper bound; the load is printed first. Run alone:
 `python tests/benchmarks/bench_delivery.py [emit training exit flood follower million]`.
 """
 
@@ -89,9 +89,9 @@ for number in range(ROUNDS + 1):
 quarter = sorted(ratios)[len(ratios) // 4], sorted(ratios)[-1 - len(ratios) // 4]
 print(median(ratios), median(own), median(steps), *quarter)
 """
-"""Each fit with us starts a session, so that without us no thread of ours is there either.
+"""Each fit with us starts a session, so that without us no thread of ours exists either.
 
-What a fit takes to begin is not a step's: the clock runs from the step in which it is up.
+The start of a fit is not part of a step: the clock runs from the step in which it is up.
 """
 
 
@@ -178,7 +178,7 @@ def training(folders: Folders) -> None:
 
 
 def exits(folders: Folders) -> None:
-    """How long the end of a process waits, whatever hangs and however many runs it has."""
+    """Time that the end of a process waits, whatever hangs and however many runs it has."""
     for trouble, runs, bound in (
         ("absent", 1, "<= 0.1 s"),
         ("absent", 100, "<= 2 s"),
@@ -197,7 +197,7 @@ def exits(folders: Folders) -> None:
 
 
 def _linked(runs: int, *, is_welcomed: bool) -> tuple[AgentThread, list[Link]]:
-    """An agent with so many runs, which a hub has or the disk."""
+    """An agent with this many runs, confirmed by a hub or kept on disk."""
     agent = AgentThread()
     links = [new_link("bench", "", FaultLog(), agent)[1] for _ in range(runs)]
     for link in links:
@@ -234,7 +234,7 @@ def _exit_with_a_hung_disk_s() -> float:
 
 
 def flood(folders: Folders) -> None:
-    """What a hub takes from four agents over the network: CURVE, and FULL in the database."""
+    """Events that a hub takes from four agents over the network: CURVE, FULL in the database."""
     folders.state.mkdir(parents=True, exist_ok=True)
     for hub in listening(folders):
         hub.device("agent", own_keys(folders, "agent"))
@@ -263,7 +263,7 @@ def flood(folders: Folders) -> None:
 
 
 def follower(folders: Folders) -> None:
-    """One desktop's follower on many runs that tell once a second."""
+    """One desktop's follower on many runs that send a sample once a second."""
     live = LiveHub(folders)
     live.start()
     agents = [SimulatedAgent(folders, name=f"run {number}") for number in range(RUNS)]
@@ -333,7 +333,7 @@ def million(folders: Folders) -> None:
 
 
 def store_samples(folders: Folders, run: str, n_samples: int) -> None:
-    """Have a hub that is not running store so many samples of a run that it knows."""
+    """Have a hub that is not running store this many samples of a run that it knows."""
     database = SqliteDatabase(folders.database / "hub.sqlite3")
     log = HubEventLog(database, HubFaults(LOG), SystemClock())
     record = log.registry.get_or_add(run)
@@ -350,7 +350,7 @@ def store_samples(folders: Folders, run: str, n_samples: int) -> None:
 
 
 def wait_packed(folders: Folders, n_samples: int) -> None:
-    """Until the hub has packed all whole blocks of so many samples."""
+    """Until the hub has packed all whole blocks of this many samples."""
     reader = open_reader(folders.database / "hub.sqlite3")
     query = "SELECT coalesce(sum(n_samples), 0) FROM sample_blocks WHERE name = ?"
     while reader.execute(query, (TIMES,)).fetchone()[0] + BLOCK_SAMPLES <= n_samples:

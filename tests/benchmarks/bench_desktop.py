@@ -1,9 +1,9 @@
-"""What the window costs while it is used: frames, memory, answers to the user, long runs.
+"""Cost of the window while it is used: frames, memory, answers to the user, long runs.
 
 Run alone: `python tests/benchmarks/bench_desktop.py [short_frames long_frames fleet history]`;
 offscreen. A window as it is started, a hub process with runs in its database, agents in another
 process. Bounds of milliseconds are on processor time of the main
-thread, which a busy machine does not change; what the clock said stands beside it.
+thread, which a busy machine does not change; wall time is printed beside it.
 """
 
 import json
@@ -53,12 +53,12 @@ OPEN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the hub has when the window starts.
+    """Contents of the hub when the window starts.
 
     Attributes:
-        runs: How many.
-        samples: Of each.
-        per_s: At which rate they go on; 0: they have ended.
+        runs: Number of runs.
+        samples: Samples of each run.
+        per_s: Samples a second that follow; 0: the runs have ended.
     """
 
     runs: int
@@ -67,7 +67,7 @@ class Stored:
 
 
 class Tried:
-    """A window on a hub of its own, driven from here.
+    """A window on its own hub, driven from here.
 
     Attributes:
         qt: Qt.
@@ -78,7 +78,7 @@ class Tried:
         self.qt = make_qt_application()
         options = WindowOptions(with_hub=False, size=SIZE, theme="dark")
         self.app = KmonitorApp(self.qt, find_folders(), options)
-        # What fails in here is to be seen, not to be found in a log that is deleted.
+        # A failure in here is to be seen, not to be found in a log that is deleted.
         sys.excepthook = sys.__excepthook__
         self.app.start()
         self.app.window.activateWindow()
@@ -94,7 +94,7 @@ class Tried:
 
     def rest(self, seconds: float) -> None:
         """Let it run for a while, as a user's window does."""
-        # A loop of its own: that of the application closes all windows when it ends.
+        # Its own loop: that of the application closes all windows when it ends.
         loop = QEventLoop()
         QTimer.singleShot(round(seconds * 1000), loop.quit)
         loop.exec()
@@ -199,7 +199,7 @@ def long_frames() -> list[Measured]:
 
 
 def fleet() -> list[Measured]:
-    """Thirty runs with a day behind them, each of which tells a sample a second."""
+    """Thirty runs with a day behind them, each of which sends a sample a second."""
     tried = Tried()
     tried.until(lambda: len(tried.app.workspace.run_store) == FLEET, "all runs are known")
     tried.until(lambda: tried.app.charts_controller is not None, "charts")
@@ -221,7 +221,7 @@ def fleet() -> list[Measured]:
 
 
 def history() -> list[Measured]:
-    """What the user does in a history of thousands of runs."""
+    """Common actions of a user in a history of thousands of runs."""
     tried = Tried()
     app = tried.app
     tried.until(lambda: len(app.workspace.run_store) == RECORDED, "all runs are known")
@@ -295,7 +295,7 @@ def _chart_actions(tried: Tried) -> list[Measured]:
 
 
 def _frames(tried: Tried, points: int) -> list[Measured]:
-    """Charts of eight runs of so many points, each of which has a new one at every frame."""
+    """Charts of eight runs of this many points, each of which has a new one at every frame."""
     assert tried.app.charts_controller is not None
     tried.app.controller.stop()
     runs = [run.run for run in tried.app.workspace.run_store.shown()]
@@ -354,7 +354,7 @@ PARTS = {
 
 
 def figures_of(part: str) -> list[Measured]:
-    """Measure one part in a home and a process of its own."""
+    """Measure one part in its own home and process."""
     with tempfile.TemporaryDirectory(prefix="kmonitor-bench-") as home:
         os.environ["KMONITOR_HOME"] = home
         words = [sys.executable, __file__, "--part", part]

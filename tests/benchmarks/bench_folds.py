@@ -1,4 +1,4 @@
-"""What `run_folds` costs beside the folds themselves, and the loops that people write by hand.
+"""Cost of `run_folds` beside the folds themselves, and of loops that people write by hand.
 
 Our own cost is the time of a study of functions that do nothing, less the time of as many fresh
 Python processes that import the same; the imports of the next fold overlap the one that runs.

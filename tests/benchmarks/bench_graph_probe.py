@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""What the per-epoch graph probe costs on a ResNet50. Run: python bench_graph_probe.py."""
+"""Cost of the per-epoch graph probe on a ResNet50. Run: python bench_graph_probe.py."""
 
 import os
 import statistics

@@ -1,4 +1,4 @@
-"""What `MonitorCallback` costs a training: each step, each second, and a real fit as a whole.
+"""Cost of `MonitorCallback` for a training: each step, each second, and a real fit as a whole.
 
 Everything is measured in one process and interleaved, so that ratios hold on a busy machine.
 Run alone: `python tests/benchmarks/bench_hooks.py`, on JAX or PyTorch with `KERAS_BACKEND`.
@@ -72,7 +72,7 @@ def small_model() -> Any:
 
 
 def data(steps: int) -> tuple[Any, Any]:
-    """Inputs and targets of so many steps of 16 samples."""
+    """Inputs and targets of this many steps of 16 samples."""
     return np.ones((16 * steps, 8), "float32"), np.ones((16 * steps, 1), "float32")
 
 
@@ -139,7 +139,7 @@ def dispatch() -> tuple[dict[str, list[float]], list[float]]:
     """Microseconds a step of each kind of callback, round by round, interleaved.
 
     Returns:
-        Of Keras' dispatch, by kind; and what our hooks take beyond empty ones.
+        Times of Keras' dispatch, by kind; and times of our hooks beyond empty ones.
     """
     model = small_model()
     model.fit(*data(2), batch_size=16, verbose=0)
@@ -209,7 +209,7 @@ class ResourcesCost:
 
 @contextmanager
 def served() -> Iterator[None]:
-    """A hub of this user in a process of its own."""
+    """A hub of this user in its own process."""
     hub = started_hub(find_folders())
     yield
     hub.communicate(b"")

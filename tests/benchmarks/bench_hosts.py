@@ -1,4 +1,4 @@
-"""How long a hub on another host takes to be reached, and again after ssh was killed.
+"""Time to reach a hub on another host, and to reach it again after ssh was killed.
 
 A real sshd on loopback: there is no network, and both ends share the cores. Run by `make bench`.
 """
@@ -27,7 +27,7 @@ from tests.support.waiting import wait_until
 
 TIMES = 5
 FROZEN_S = 10.0
-"""Of `ServerAliveInterval` times `ServerAliveCountMax`, from the last answer."""
+"""`ServerAliveInterval` times `ServerAliveCountMax`, from the last answer."""
 
 
 def main() -> int:

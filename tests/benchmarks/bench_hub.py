@@ -64,7 +64,7 @@ def _figures_of(source: "subprocess.Popen[str]") -> dict[str, float]:
 
 
 def throughput(folders: Folders) -> list[Measured]:
-    """Figures of four agents that tell 10 000 events a second together, to the hub that runs."""
+    """Figures of four agents that together send 10 000 events a second to the running hub."""
     count = PER_S * SECONDS // AGENTS
     sources = [_source(count, PER_S / AGENTS) for _ in range(AGENTS)]
     told = [_figures_of(source) for source in sources]
@@ -107,7 +107,7 @@ def _kills(folders: Folders) -> list[Measured]:
 
 
 def charts(folders: Folders) -> list[Measured]:
-    """How long the first chart of a long run takes, by a hub that just started, and the next."""
+    """Time to the first chart of a long run, by a hub that just started, and to the next."""
     run = str(_figures_of(_source(100_000, 25_000))["run"])
 
     def ask(client: HubClient) -> float:
@@ -128,7 +128,7 @@ def charts(folders: Folders) -> list[Measured]:
 
 
 def long_run(folders: Folders) -> list[Measured]:
-    """How long the first chart takes of a long run that is not packed yet, and its verdicts."""
+    """Time to the first chart of a long run that is not packed yet, and to its verdicts."""
     stop_hub(folders)
     (run,) = store_runs(folders, 1, LONG_SAMPLES, are_ended=True, are_packed=False)
     ensure_hub(folders)

@@ -1,12 +1,12 @@
-"""How often verdicts are right on real trainings: every script of `tests/leaks`, one by one.
+"""Accuracy of verdicts on real trainings: every script of `tests/leaks`, one by one.
 
     make bench-leaks                                   all, an hour and more
     make bench-leaks ARGS="tensorflow_37653 memmap"    those whose names hold a word
     make bench-leaks ARGS="--limit-s 60 --forms both --json leaks.json datasets/"
 
-Each runs twice: without kmonitor, for the true growth a unit by counters of its own; and with
-`MonitorCallback` and a hub in a folder of their own. A script that fails, is ended or cannot run
-here is listed as such, and the others go on.
+Each runs twice: without kmonitor, for the true growth a unit by its own counters; and with
+`MonitorCallback` and a hub in their own folder. A script that fails, is ended or cannot run
+here is listed as such, and the others still run.
 """
 
 import argparse
@@ -42,23 +42,23 @@ from tests.support.live_hub import LiveHub
 
 _LONGEST_WAIT_S: Final = 300.0
 _PART_OF_TIME: Final = 0.1
-"""Of the time until growth has filled this machine's memory."""
+"""Fraction of the time until growth has filled this machine's memory."""
 
 _LATE_S: Final = 30.0
-"""How long the hub may take to hear of a run's end."""
+"""Longest time until the hub hears of a run's end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A script, and what was said of it.
+    """A script, and the verdicts on it.
 
     Attributes:
-        name: Of its run.
+        name: Name of its run.
         report: Its head.
-        expected: What is right to say; empty: nothing is judged.
+        expected: The right verdict; empty: nothing is judged.
         plain: Its run without kmonitor; None: left out.
         watched: Its run with kmonitor; None: skipped or failed before.
-        course: What the hub said.
+        course: The hub's verdicts.
     """
 
     name: str
@@ -82,23 +82,23 @@ class Result:
 
     @property
     def note(self) -> str:
-        """Whether a run was cut short."""
+        """Note on a run that was cut short; else empty."""
         runs = [run for run in (self.plain, self.watched) if run is not None]
         return "cut short" if any(run.status is None for run in runs) else ""
 
     @property
     def is_right(self) -> bool:
-        """Whether what was said is right."""
+        """True if the verdicts are right."""
         return self.course.is_right(self.expected)
 
     @property
     def is_cause_right(self) -> bool:
-        """Whether the right cause was named."""
+        """True if the right cause was named."""
         return self.course.cause in self.report.named
 
     @property
     def is_in_time(self) -> bool:
-        """Whether growth was called within the units, of steps and calls the time, it may take."""
+        """True if growth was called within the allowed units, of steps and calls the time."""
         alarm = self.course.first_alarm
         if alarm is None:
             return False
@@ -131,7 +131,7 @@ class Bench:
         self._hub.stop()
 
     def run(self, script: Path, *, fixed: bool) -> Result:
-        """Both runs of a script, and what was said."""
+        """Both runs of a script, and the verdicts."""
         report, name = read_report(script), run_name(script, fixed=fixed)
         runs = self._options.runs
         plain, watched, course = None, None, Course([])
@@ -163,7 +163,7 @@ class Bench:
             return read_course(client, name, metric)
 
     def _course_or_none(self, name: str, metric: VerdictMetric) -> Course:
-        """What the hub says; nothing if it does not answer, so that the others go on."""
+        """Verdicts of the hub; empty if it does not answer, so that the others continue."""
         try:
             return self._course(name, metric)
         except (UserError, AssertionError) as exc:
@@ -235,7 +235,7 @@ def _cause(result: Result) -> str:
 
 
 def totals(results: Sequence[Result]) -> list[str]:
-    """What all of them come to."""
+    """Totals of all results."""
     judged = [one for one in results if one.watched is not None and not one.problem]
     grows = [one for one in judged if one.expected in {"leak", "growing"}]
     leaks = [one for one in grows if one.expected == "leak"]

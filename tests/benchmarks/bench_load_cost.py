@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""What loading a ResNet50 with Adam takes, twice over. Run: bench_load_cost.py [REPEATS]."""
+"""Time and memory of loading a ResNet50 with Adam, twice. Run: bench_load_cost.py [REPEATS]."""
 
 import json
 import multiprocessing
@@ -20,11 +20,10 @@ class Load:
     """One way to load one file.
 
     Attributes:
-        words: Of the way.
+        words: Description of the way.
         file: Name of the file.
-        way: Of loading it.
-        kept_mib: What was measured when the command was designed, by hand in processes of its
-            own.
+        way: Way of loading it.
+        kept_mib: Measured by hand when the command was designed, in separate processes.
         peak_mib: Likewise.
     """
 
@@ -43,8 +42,8 @@ LOADS = (
     Load("model_from_json, then .h5 weights", "model.h5", "recompiled", 265, 287),
     Load("model built, no weights", "model.h5", "built", 164, 164),
 )
-"""Whoever reads an architecture with `model_from_json` gets a model that is compiled anew, with
-RMSprop where the text names no optimizer: that is its row."""
+"""A model from `model_from_json` has to be compiled again, with
+RMSprop where the text names no optimizer: this row measures that."""
 
 
 def main(repeats: int) -> None:

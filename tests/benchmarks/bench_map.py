@@ -1,6 +1,6 @@
-"""Foretold peaks beside TensorFlow's own allocator.
+"""Predicted peaks beside TensorFlow's own allocator.
 
-Run: `python bench_map.py [MODEL...]`, or on models by chance that nobody has seen:
+Run: `python bench_map.py [MODEL...]`, or on models by chance that no one has seen:
 `KMONITOR_BENCH_SEED=$(date +%N) make bench ARGS=map`. `--help` lists the options.
 
 A training's peak is that of its highest step, which differs from one process to the next: loops
@@ -88,33 +88,33 @@ class Row:
 
     @property
     def own_errors(self) -> list[float]:
-        """Of the median of the other processes as an estimate for each; none of one process."""
+        """Error of the others' median as an estimate for each process; empty for one process."""
         real = self.all_real_bytes
         others = ((size, real[:index] + real[index + 1 :]) for index, size in enumerate(real))
         return [statistics.median(rest) / size - 1 for size, rest in others if rest]
 
     @property
     def error(self) -> float:
-        """Of the estimate, relative; below zero it is too low."""
+        """Error of the estimate, relative; below zero it is too low."""
         return self.estimate_bytes / self.real_bytes - 1
 
     @property
     def traced_error(self) -> float:
-        """Of the traced step."""
+        """Error of the traced step."""
         return self.traced_bytes / self.real_bytes - 1
 
     @property
     def copied_error(self) -> float:
-        """Of the formula that people copy."""
+        """Error of the formula that people copy."""
         return self.copied_bytes / self.real_bytes - 1
 
 
 def main(wanted: list[str], seed: int | None = None, repeat: int = 1) -> None:
-    """Print a row for each model and batch, and what they come to.
+    """Print a row for each model and batch, and totals.
 
     Args:
         wanted: Names of models; empty: all.
-        seed: Of models by chance that take the place of all others; None: those that are held out.
+        seed: Seed of random models that replace all others; None: those that are held out.
         repeat: Processes in which each is measured.
     """
     models = MODELS
@@ -166,10 +166,10 @@ def _rows(
 
 
 def _say_group(group: str, rows: list[Row]) -> None:
-    """How far each way is off; a fit is wrong where the real peak is above the upper end.
+    """Print the error of each way; a fit is wrong where the real peak is above the upper end.
 
-    Where there is no upper end (classes that compute in code of their own, by rules), none is
-    told.
+    If there is no upper end (classes that compute in their own code, by rules), none is
+    printed.
     """
     rows = [each for each in rows if each.name not in NOT_MEASURABLE]
     ways = {

@@ -1,4 +1,4 @@
-"""What one choice on the memory map's page costs: estimate, tiles and rows, and what is painted.
+"""Cost of one choice on the memory map's page: estimate, tiles, rows and painting.
 
 Run alone: `python tests/benchmarks/bench_map_page.py`; offscreen. Processor time.
 """

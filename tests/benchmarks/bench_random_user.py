@@ -1,7 +1,7 @@
-"""How long the window is held up by a random user, another theme, another size.
+"""Time for which a random user, another theme or another size holds the window up.
 
 Run alone: `python tests/benchmarks/bench_random_user.py [SEED:ACTIONS]`; offscreen. Times are
-processor time of the main thread; what the clock said stands beside it.
+processor time of the main thread; wall time is printed beside it.
 """
 
 import os
@@ -36,9 +36,9 @@ class Block:
     """The longest time in which a user would not have been heard.
 
     Attributes:
-        cpu_ms: Of the main thread.
-        wall_ms: By the clock.
-        what: What was done.
+        cpu_ms: CPU time of the main thread.
+        wall_ms: Wall time.
+        what: The action.
     """
 
     cpu_ms: float
@@ -99,7 +99,7 @@ def switches() -> list[Measured]:
 
 
 def random_user(seed: int, actions: int) -> list[Measured]:
-    """So many random actions on a live window."""
+    """This many random actions on a live window."""
     QDesktopServices.openUrl = lambda _url: True
     folders = find_folders()
     hub = LiveHub(folders)

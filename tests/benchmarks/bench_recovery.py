@@ -1,4 +1,4 @@
-"""How soon a hub in trouble is left, a cut network is used again, and an event is confirmed.
+"""Time until a hub in trouble is left, a cut network is used again, and an event is confirmed.
 
 Run alone: `python tests/benchmarks/bench_recovery.py [kill hung cut lone handshakes exporter]`.
 """
@@ -52,11 +52,11 @@ while True:
     while time.process_time() < now + 0.001:
         zlib.crc32(STEP)
 """
-"""Tells of each event its number, the process's own time, and how many are said to be spooled."""
+"""Prints of each event its number, the process's own time, and how many are said to be spooled."""
 
 
 def kill(folders: Folders) -> list[Measured]:
-    """What `kill -9` loses; in the process's own time, in which no neighbour counts."""
+    """Events that `kill -9` loses; in the process's own time, in which no neighbour counts."""
     with start_agent(EMIT_FOREVER) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(1000)]
@@ -93,7 +93,7 @@ def hung(folders: Folders) -> list[Measured]:
         LinkUnderTest(folders, run="run2", timing=Timing()) as test,
     ):
         fake.serve_until(lambda: fake.acked == 1)
-        # From here on nobody serves; libzmq's own thread answers for the hub all the time.
+        # From here on no one serves; libzmq's own thread answers for the hub all the time.
         hung_s = _until_left_s(test)
     return [
         Measured("a stopped hub is left", max(pauses_s), LEFT_S, "s"),
@@ -108,7 +108,7 @@ def _until_left_s(test: LinkUnderTest) -> float:
 
 
 def cut(folders: Folders) -> list[Measured]:
-    """Seconds from the mended network to the first event."""
+    """Seconds from the restored network to the first event."""
     why = why_no_cable()
     if why:
         print(f"cut networks: NOT RUN ({why})")

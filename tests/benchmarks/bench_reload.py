@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false
-"""What a reload costs: time, extra memory, and that nothing grows. Run: python bench_reload.py."""
+"""Cost of a reload: time and extra memory; nothing grows. Run: python bench_reload.py."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""What a restart costs beyond the script's own start: saving, leaving, starting, taking up.
+"""Cost of a restart beyond the script's own start: saving, leaving, starting, taking up.
 
 A script of two fits is restarted in its second. Counted are the seconds from the request at an
 epoch's end to the first line of the new process, those of the fit that had finished, and those by

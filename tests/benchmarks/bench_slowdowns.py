@@ -1,10 +1,10 @@
-"""How often verdicts on time are right: every script of `tests/leaks/times`, one by one.
+"""Accuracy of verdicts on time: every script of `tests/leaks/times`, one by one.
 
     make bench ARGS=slowdowns
     python tests/benchmarks/bench_slowdowns.py [WORD ...]      those whose names hold a word
 
-Each runs with `MonitorCallback` and a hub in a folder of its own, and measures itself how long the
-part takes that it is about. Those that have a remedy run with it too, for what it gains.
+Each runs with `MonitorCallback` and a hub in its own folder, and itself times the part
+that it is about. Those that have a remedy run with it too, for what it gains.
 """
 
 import sys
@@ -81,7 +81,7 @@ def _run(script: Path, folder: Path, home: Path, hub: LiveHub) -> bool | None:
 
 
 def _gain(script: Path, head: Slowdown, folder: Path, before: ScriptRun) -> str:
-    """What a unit takes at the end, as reported and with the remedy; empty without one."""
+    """Time of a unit at the end, as reported and with the remedy; empty without one."""
     if not head.remedy:
         return ""
     fixed = run_script(script, folder, How(fixed=True, traced=True, limit_s=_LIMIT_S))

@@ -1,4 +1,4 @@
-"""How often verdicts and forecasts are right, on simulated runs, and what a verdict costs.
+"""Accuracy of verdicts and forecasts on simulated runs, and the cost of a verdict.
 
 Run alone: `python tests/benchmarks/bench_verdicts.py [first seed]`. Constants were chosen while
 looking at the `dev` kinds with seeds below 1000; here both sets run with other seeds.
@@ -153,7 +153,7 @@ def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score)
 
 
 def cost_ms(n: int = 200) -> float:
-    """Slowest of 20 verdicts with forecast on so many units of a leak, milliseconds of CPU."""
+    """Slowest of 20 verdicts with forecast on this many units of a leak, milliseconds of CPU."""
     rng = np.random.default_rng(0)
     values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
     counters = [

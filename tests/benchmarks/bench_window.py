@@ -1,4 +1,4 @@
-"""How fast the window is there, and how much of a core it takes with eight runs at 10 Hz.
+"""Time until the window is shown, and its share of a core with eight runs at 10 Hz.
 
 Run alone: `python tests/benchmarks/bench_window.py`; offscreen, so it needs no display.
 """
@@ -44,7 +44,7 @@ app.stop()
 
 
 def measure_start() -> tuple[float, float]:
-    """Seconds from starting the process until the shell is painted, and until charts are there."""
+    """Seconds from starting the process until the shell is painted, and until charts are shown."""
     began = time.time()
     ran = subprocess.run(
         [sys.executable, "-c", _START], cwd=ROOT, capture_output=True, text=True, check=True
@@ -106,7 +106,7 @@ def measure_live() -> tuple[float, float]:
 def _run(seconds: float) -> None:
     from PySide6.QtCore import QEventLoop, QTimer  # noqa: PLC0415
 
-    # A loop of its own: that of the application closes all windows when it ends.
+    # Its own loop: that of the application closes all windows when it ends.
     loop = QEventLoop()
     QTimer.singleShot(int(seconds * 1000), loop.quit)
     loop.exec()

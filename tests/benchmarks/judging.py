@@ -34,7 +34,7 @@ _STEAL: Final = 0.05
 
 _OTHERS: Final = 0.75
 """Other tasks that wish to run, for each core, while the loop runs; the load average would still
-tell of the benchmark before."""
+include the benchmark before."""
 
 
 class Verdict(StrEnum):
@@ -51,7 +51,7 @@ class Measured:
     """One measured value.
 
     Attributes:
-        name: Of the line.
+        name: Name of the line.
         value: In `unit`.
         bound: It should be no higher, or no lower with `at_least`; None: only printed.
         unit: "ms", "s", "%".

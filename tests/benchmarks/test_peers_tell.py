@@ -1,4 +1,4 @@
-"""How the table of what each tool can tell is made: its rule, its wording, its readers."""
+"""Tests of the table that compares the findings of each tool: its rule, wording and readers."""
 
 import struct
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Fixtures of a hub: its process, and its parts in this process.
 
-Where each row of the fault matrix is proved (files without a folder are here):
+Proof of each row of the fault matrix (files without a folder are here):
 
 | fault | proved by |
 |---|---|

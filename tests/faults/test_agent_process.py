@@ -32,7 +32,7 @@ while True:
     while time.process_time() < now + 0.001:
         zlib.crc32(STEP)
 """
-"""Tells of each event its number, and how many are said to be spooled.
+"""Prints of each event its number, and how many are said to be spooled.
 
 Its steps count outside of Python's lock, as a framework's do. A loop that only ever lets go of it
 for a moment (a print each millisecond) can keep it from every other thread for a second and more:

@@ -41,7 +41,7 @@ _FORMATS: Final = ("json", "csv", "csvlogger", "parquet")
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One hub for all tests of the module: what one has sent is there for the next."""
+    """One hub for all tests of the module: what one has sent is visible to the next."""
     return tmp_path_factory.mktemp("hub") / "home"
 
 
@@ -78,7 +78,7 @@ def still_serves(hub: LiveHub, folders: Folders | None = None) -> SimulatedAgent
 
 def of_messages(union: Any) -> list[Extreme]:
     found = [each for kind in get_args(union) for each in extremes(kind)]
-    # That it ends when it is asked to is no fault of a hub's.
+    # A hub that ends on request is not at fault.
     return [
         replace(each, plain={**each.plain, "stop": False}) if "stop" in each.plain else each
         for each in found
@@ -128,7 +128,7 @@ def test_messages_over_the_network_at_their_bounds_end_nothing(
 
 @pytest.fixture(scope="module")
 def told(home: Path, hub: LiveHub) -> dict[str, SimulatedAgent]:
-    """For each type of event a run that told it at all its bounds; by the type's name."""
+    """For each type of event a run that sent it at all its bounds; by the type's name."""
     agents: dict[str, SimulatedAgent] = {}
     for kind in EVENTS:
         name = kind.__struct_config__.tag
@@ -168,7 +168,7 @@ def test_every_run_is_listed_and_the_hub_lives(
     faults = client.hub().faults
 
     assert {agent.run for agent in told.values()} <= runs
-    # What is told of living processes is looked at all the while.
+    # Processes that are reported alive are watched all the while.
     assert {name for name in faults if not name.startswith(("ingest", "view"))} <= {"gap"}
 
 

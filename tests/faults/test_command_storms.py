@@ -20,7 +20,7 @@ COMMANDS = 200
 HUB_KILLS = 15
 AGENT_KILLS = 15
 HELD = 16
-"""So many may be open at once."""
+"""This many may be open at once."""
 
 
 class Obedient:
@@ -43,11 +43,11 @@ class Obedient:
         self.process.communicate()
 
     def ran(self) -> Counter[str]:
-        """How often each command ran."""
+        """Number of runs of each command."""
         return Counter(self.started_file.read_text(encoding="utf-8").split())
 
     def ran_of(self, ids: list[str]) -> int:
-        """How many of these ran."""
+        """Number of these that ran."""
         return len(self.ran().keys() & set(ids))
 
 
@@ -73,7 +73,7 @@ def summary_of(client: HubClient) -> RunSummary:
 
 
 def states_of(client: HubClient, run: RunSummary, ids: list[str]) -> dict[str, str]:
-    """Where these commands stand once all are at an end."""
+    """State of each of these commands once all are at an end."""
     states: dict[str, str] = {}
     for one in ids:
         asked = client.command(run, "save", id=one)

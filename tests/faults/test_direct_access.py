@@ -1,4 +1,4 @@
-"""Nobody gets in over the network but keys that were let in, and nobody takes another's place."""
+"""No one gets in over the network but keys that were let in, and no one takes another's place."""
 
 import os
 import shutil
@@ -96,7 +96,7 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
     plain = context.socket(zmq.ROUTER)
     port = plain.bind_to_random_port("tcp://127.0.0.1")
     fake = NetworkHub(replace(device.address, port=port), device.keys)
-    # Which end notices first is a matter of microseconds.
+    # Microseconds decide the end that notices first.
     why = "not a hub that accepts keys|has a different key"
     try:
         with HubClient(fake) as client, pytest.raises(HubAccessDenied, match=why):
@@ -485,7 +485,7 @@ def test_another_user_of_this_machine_can_neither_read_nor_command():
 
 
 def _as_nobody(act: Callable[[], list[str]]) -> list[str]:
-    """What `act` gives in a process of another user."""
+    """Result of `act` in a process of another user."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the child starts no thread of ours

@@ -1,8 +1,8 @@
-"""Each call that the agent makes into the system or a library fails once; the training goes on.
+"""Each call that the agent makes into the system or a library fails once; the training continues.
 
-A training in a process of its own for each: `fit` raises nothing, its result is that of the plain
-fit to the bit, nothing is printed, the process ends by itself, and the records hold every action
-that was asked for, done or with what failed. Counts and the names of calls that were never reached
+Each has a training in its own process: `fit` raises nothing, its result is that of the plain
+fit to the bit, nothing is printed, the process ends on its own, and the records hold every
+requested action, done or with its failure. Counts and the names of calls that were never reached
 go to `artefacts/faults/`. Allocations fail by CPython's own test hook.
 """
 

@@ -1,4 +1,4 @@
-"""A study that is killed or interrupted leaves nothing behind, and goes on where it was."""
+"""A study that is killed or interrupted leaves nothing behind, and resumes where it was."""
 
 from pathlib import Path
 

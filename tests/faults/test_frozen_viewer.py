@@ -1,4 +1,4 @@
-"""Desktops that ask and never read: the hub stays small, and nobody else loses anything."""
+"""Desktops that send requests and never read: the hub stays small, no one else loses anything."""
 
 import socket
 import struct

@@ -52,17 +52,17 @@ _REFUSED_EVERY: Final = 500
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 TURNS = 600
-"""At least so many of the agent's thread."""
+"""At least this many of the agent's thread."""
 
 Step = Iterator[None]
 """A part of the story that lets the training go on at each `yield`."""
 
 SHORT: Final = ("no_hub", "found", "lost", "full_disk", "commands")
-"""The chapters of `make test`; each of the others goes on from `found`."""
+"""The chapters of `make test`; each of the others continues from `found`."""
 
 
 class Story:
-    """What happens around the agent, one step per turn, from within a fit."""
+    """Events around the agent, one step per turn, from within a fit."""
 
     def __init__(
         self, turns: AgentTurns, folders: Folders, monitor: Any, patch: pytest.MonkeyPatch
@@ -129,7 +129,7 @@ class Story:
 
             def refuse(hub: FakeHub = hub, refusal: ErrorMessage = refusal) -> None:
                 hub.serve_waiting()
-                # An agent that has just connected anew never hears what was sent before.
+                # An agent that has just reconnected never hears what was sent before.
                 if self.turns.turns % _REFUSED_EVERY == 0:
                     hub.send(refusal)
 
@@ -276,7 +276,7 @@ class Story:
 
 
 class _Tells(keras.callbacks.Callback):
-    """Goes on with a story after each batch, and ends the fit with it."""
+    """Continues a story after each batch, and ends the fit with it."""
 
     model: Any
 

@@ -53,7 +53,7 @@ def test_nothing_hangs_floods_or_touches_another_file(
 
 
 def faults_of(place: Place, kind: Kind, folders: Folders, other: Path) -> list[str]:
-    """What goes wrong at a place with such an entry."""
+    """Faults at a place with such an entry."""
     path = place.path(folders)
     if path.is_dir():
         shutil.rmtree(path)
@@ -77,7 +77,7 @@ def faults_of(place: Place, kind: Kind, folders: Folders, other: Path) -> list[s
 
 
 def changes(other: Path) -> list[str]:
-    """What was done to another program's file and folder."""
+    """Changes to another program's file and folder."""
     facts = other.stat()
     is_same = (other.read_bytes(), facts.st_mode & 0o777, facts.st_uid) == (
         SECRET,

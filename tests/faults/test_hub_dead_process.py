@@ -50,7 +50,7 @@ def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
     wait_until(lambda: client.runs()[0].state == "lost", what="lost")
 
     # A session that went silent gives another reason after its minute.
-    # What the kernel counted follows where the hub had looked at the process while it lived.
+    # The kernel's count follows if the hub had checked the process while it lived.
     assert client.runs()[0].state_why.startswith("its process ended unexpectedly")
     assert client.hub().agents == 0
 
@@ -64,7 +64,7 @@ def test_a_command_to_a_killed_process_is_refused_at_once(
     if is_reaped:
         source.wait(DEADLINE_S)
     else:
-        # Asks without reaping.
+        # Polls without reaping.
         os.waitid(os.P_PID, source.pid, os.WEXITED | os.WNOWAIT)
 
     status = client.command(run, "save")
@@ -85,5 +85,5 @@ def test_a_process_that_hangs_is_silent_until_it_goes_on(
     source.send_signal(signal.SIGCONT)
     wait_until(lambda: client.runs()[0].state == "starting", what="heard again")
 
-    # How long depends on when the hub came to look.
+    # The duration depends on when the hub came to look.
     assert re.fullmatch("no data for \\d+ s; its process is alive", run.state_why)

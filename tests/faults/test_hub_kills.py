@@ -26,7 +26,7 @@ def stored_steps(client: HubClient) -> list[int]:
 
 
 def wait_confirmed(link: LinkUnderTest, steps: int, deadline_s: float = DEADLINE_S) -> None:
-    """Wait until so many samples, and the session's own event, are confirmed."""
+    """Wait until this many samples, and the session's own event, are confirmed."""
     wait_until(lambda: link.link.status().acked > steps, deadline_s, f"{steps} confirmed")
 
 

@@ -1,4 +1,4 @@
-"""What a process that died left on disk reaches the hub, and tells how the run ended."""
+"""The files that a dead process left on disk reach the hub, and say how the run ended."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A hub in an absurd environment goes on, or ends with one clear sentence."""
+"""A hub in an absurd environment continues, or ends with one clear sentence."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_whatever_call_of_its_start_fails_a_hub_goes_on_or_says_why(tmp_path: Pa
 
 
 def is_fine(status: int | None, said: str) -> bool:
-    """Whether a hub ended as asked, or refused with one sentence and what to do."""
+    """True if a hub ended as requested, or refused with one sentence and a remedy."""
     if "Traceback" in said:
         return False
     return status == 0 or (
@@ -49,7 +49,7 @@ def is_fine(status: int | None, said: str) -> bool:
 
 
 def started(folders: Folders, *options: str, after: str = ":") -> str:
-    """What a hub says that ends by itself, its work done or refused; a shell did `after` first."""
+    """Output of a hub that ends on its own, done or refused; a shell did `after` first."""
     done = subprocess.run(
         ["/bin/sh", "-c", f'{after}; exec "$@"', "sh", *HUB, *options],
         env=os.environ | {"KMONITOR_HOME": str(folders.state)},

@@ -80,7 +80,7 @@ def test_a_hub_whose_loop_hangs_while_its_sockets_live_is_found(folders: Folders
         LinkUnderTest(folders, timing=Timing()) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
-        # From here on nobody serves; libzmq's own thread answers for the hub all the time.
+        # From here on no one serves; libzmq's own thread answers for the hub all the time.
         until_left(test)
         test.link.emit(sample(1))
         hub.serve_until(lambda: hub.acked == 2)

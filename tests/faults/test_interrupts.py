@@ -1,8 +1,8 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
 """A signal comes at a line of ours, in a reload or any hook: it arrives, and the model is whole.
 
-Ctrl+C, and a handler that raises at a time limit, as many scripts have one. Where the signal is
-let through is the script's to say; what may not be is half a model, or a signal that is lost.
+Ctrl+C, and a handler that raises at a time limit, as many scripts have one. The script decides
+where the signal is let through; half a model or a lost signal is not allowed.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ X, Y = np.ones((32, 8), "float32"), np.ones((32, 4), "float32")
 
 
 class TimeIsUp(Exception):
-    """What a script's own handler raises."""
+    """Raised by a script's own handler."""
 
 
 def time_is_up(number: int, frame: FrameType | None) -> None:
@@ -91,7 +91,7 @@ class Tracing:
 
 
 class Before(keras.callbacks.Callback):
-    """Has lines traced: those of a reload that it asks for, or of all our hooks."""
+    """Has lines traced: those of the reload that it requests, or of all our hooks."""
 
     def __init__(self, monitor: Any, mode: str, tracing: Tracing) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -
 
 
 def spread(lines: list[Line], count: int) -> list[Line]:
-    """So many, or one more, of all, evenly; of few none at the ends."""
+    """This many of all lines, or one more, evenly; with few lines none at the ends."""
     step = max(1, len(lines) // count)
     return lines[step // 2 :: step]
 

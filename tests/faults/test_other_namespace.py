@@ -1,4 +1,4 @@
-"""A training in a PID namespace of its own, as a container has: what the hub says of it."""
+"""A training in its own PID namespace, as a container has: the hub's report on it."""
 
 import pytest
 

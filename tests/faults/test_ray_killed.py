@@ -1,4 +1,4 @@
-"""A study on a Ray cluster whose script or node is killed leaves no process, and goes on."""
+"""A study on a Ray cluster whose script or node is killed leaves no process, and resumes."""
 
 from pathlib import Path
 

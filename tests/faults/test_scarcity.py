@@ -21,7 +21,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Point:
-    """How much is left of what, and since when; memory in MiB."""
+    """A scarce resource: its kind, the amount left and since when; memory in MiB."""
 
     kind: str
     left: int
@@ -57,7 +57,7 @@ KNOWN = [
     Point("memory", 0, "after"),
     Point("memory", 4, "after"),
 ]
-"""Where 0.1 was aborted, and the edges."""
+"""Points where 0.1 was aborted, and the edges."""
 
 
 def run_point(point: Point, folders: Folders) -> tuple[int, str]:

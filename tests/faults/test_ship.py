@@ -1,4 +1,4 @@
-"""What trainings without a hub wrote into a shared folder is shipped: all of it, and once."""
+"""All that trainings without a hub wrote into a shared folder is shipped, once."""
 
 import subprocess
 import sys
@@ -70,7 +70,7 @@ def test_a_spool_is_shipped_while_its_process_lives_and_after_its_death_and_noth
     (run,) = client.runs()
     assert steps(client, process.run) == list(range(7200))
     assert (run.run, run.gaps, run.is_shipped, run.actions) == (process.run, 0, True, [])
-    # The host is ours and the process is seen to be gone.
+    # The host is ours and the process is known to be gone.
     wait_until(lambda: client.runs()[0].state == "lost", what="lost")
 
 

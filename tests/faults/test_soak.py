@@ -1,8 +1,8 @@
 """A soak: many agents at ten times the usual rate, and a hub that is killed and stopped at random.
 
-`KMONITOR_SOAK_S=600 make test-full ARGS="-k soak -s"` runs it for ten minutes and tells figures:
-there each agent is a process of its own, as trainings are, and every emit of each is timed on the
-clock from the first fault to the last (`tests/support/many_agents.py`). The time is told, not
+`KMONITOR_SOAK_S=600 make test-full ARGS="-k soak -s"` runs it for ten minutes and prints figures:
+there each agent is a separate process, as trainings are, and every emit of each is timed on the
+clock from the first fault to the last (`tests/support/many_agents.py`). The time is printed, not
 judged, since whoever else is on the machine is in it; `tests/benchmarks/bench_delivery.py` judges.
 """
 
@@ -34,7 +34,7 @@ MOST_GROWTH_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """How long, with how many agents."""
+    """Duration and number of agents."""
 
     seconds: float
     processes: int
@@ -86,7 +86,7 @@ def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
 
 
 def tell_figures(told: list[dict[str, Any]], n_faults: int, grown_bytes: int) -> None:
-    """What was measured, for who runs it with `-s`."""
+    """Print the measurements, for whoever runs it with `-s`."""
     took_us = sorted(us for each in told for us in each["us"])
     at = {part: took_us[int(len(took_us) * part)] for part in (0.5, 0.9, 0.99, 0.999)}
     sys.stdout.write(

@@ -1,4 +1,4 @@
-"""Older and newer versions together: what both know goes on, the rest is told in words."""
+"""Older and newer versions together: what both know still works, the rest is said in words."""
 
 import typing
 from typing import Any

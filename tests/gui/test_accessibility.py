@@ -1,4 +1,5 @@
-"""What a screen reader and a keyboard meet: names, descriptions, the way of the Tab key, the ring.
+"""Accessibility for screen readers and keyboards: names, descriptions, the order of the Tab key,
+the ring.
 
 Controls are found by walking what is shown in each scene of `tests/support/scenes.py`; a new panel
 is covered as soon as a scene shows it.
@@ -66,7 +67,7 @@ def stage() -> Iterator[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a screen reader says of a control."""
+    """Text that a screen reader says for a control."""
 
     role: QAccessible.Role
     name: str
@@ -75,8 +76,8 @@ class Said:
 
 
 def said(widget: QWidget) -> Said | None:
-    """What is said of a widget; None: nothing can be."""
-    # Asked of each widget anew: the children of an interface outlive their widgets in Python.
+    """Text of a screen reader for a widget; None: there can be none."""
+    # Queried for each widget again: the children of an interface outlive their widgets in Python.
     one = QAccessible.queryAccessibleInterface(widget)
     if one is None or not one.isValid():
         return None
@@ -86,7 +87,7 @@ def said(widget: QWidget) -> Said | None:
 
 
 def controls(top: QWidget) -> list[tuple[QWidget, Said]]:
-    """All controls of a window that can be seen, with what is said of them."""
+    """All controls of a window that can be seen, with their texts."""
     found: list[tuple[QWidget, Said]] = []
     for widget in (top, *top.findChildren(QWidget)):
         # Cells are read through their table.
@@ -113,7 +114,7 @@ def stops(top: QWidget) -> list[QWidget]:
 
 
 def tabbed(top: QWidget) -> list[QWidget]:
-    """What the Tab key reaches, in its order, until it comes back to where it began."""
+    """Widgets that the Tab key reaches, in its order, until it comes back to where it began."""
     top.activateWindow()
     QApplication.processEvents()
     found: list[QWidget] = []

@@ -1,4 +1,4 @@
-"""What the charts load."""
+"""Modules that the charts load."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The limit line: dragged with the mouse, moved with keys, told to assistive technology."""
+"""The limit line: dragged with the mouse, moved with keys, reported to assistive technology."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,4 +1,4 @@
-"""What a chart paints, and when it paints at all."""
+"""Painting of charts, and when they paint at all."""
 
 import gc
 import weakref

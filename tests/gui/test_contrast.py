@@ -39,7 +39,7 @@ class Rule:
     background: str
 
     def covers(self, other: "Rule") -> bool:
-        """Whether it holds for all that the other one is about."""
+        """True if it holds for all that the other one is about."""
         return (
             self.type in {other.type, "*", "QWidget"}
             and self.id in {"", other.id}
@@ -74,7 +74,7 @@ def rgb(text: str) -> Colour:
 
 
 def over(front: Colour, back: Colour, alpha: float) -> Colour:
-    """What is seen of a colour that lets another one through."""
+    """Visible colour of one that lets another one through."""
     red, green, blue = (f * alpha + b * (1 - alpha) for f, b in zip(front, back, strict=True))
     return red, green, blue
 
@@ -94,7 +94,7 @@ def luminance(colour: Colour) -> float:
 
 
 def backs(text: str, palette: Palette) -> list[Colour]:
-    """What a background can look like: what lets through, on each surface."""
+    """Possible backgrounds: a translucent one on each surface."""
     surfaces = [rgb(getattr(palette, name)) for name in SURFACES]
     if text in {"", "transparent"}:
         return surfaces
@@ -116,7 +116,7 @@ def sheet_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour]]:
         found = [other.background for other in covering if other.background]
         background = found[-1] if found else ""
         if background in {"", "transparent"} and rule.ancestors:
-            # A part without a ground of its own stands on that of what it is a part of.
+            # A part without its own ground is on that of the part that contains it.
             outer = [r for r in rules if " ".join(rule.ancestors) == _selector(r)]
             background = outer[-1].background if outer else background
         name = f"{' '.join(rule.ancestors)} {_selector(rule)}"
@@ -136,7 +136,7 @@ def layer_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour, float]]
 
 
 def painted_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour, float]]:
-    """What delegates and charts paint, with the least contrast of each."""
+    """Colours that delegates and charts paint, with the least contrast of each."""
 
     def token(name: str) -> Colour:
         return rgb(getattr(palette, name))

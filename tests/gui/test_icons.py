@@ -1,4 +1,4 @@
-"""Every icon that can be named is there, and one that is not breaks nothing."""
+"""Every icon that can be named exists, and one that does not breaks nothing."""
 
 import ast
 import logging

@@ -1,6 +1,6 @@
 """Every panel and state looks as it did: pictures are compared with those in `references/`.
 
-`KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them anew, and with
+`KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them again, and with
 them the pictures of the guide. Look at what changed before you commit it. A picture that differs
 is written to `artefacts/references/`, beside the reference and the difference.
 """
@@ -71,7 +71,7 @@ WITH_CHINESE: Final = ("chinese_name",)
 
 
 def drawn(folder: Path, wanted: Wanted, scale: int) -> dict[str, QImage]:
-    """Pictures by name, drawn by a process of its own at this scale."""
+    """Pictures by name, drawn by a separate process at this scale."""
     environ = {
         **os.environ,
         "QT_QPA_PLATFORM": "offscreen",
@@ -120,7 +120,7 @@ def as_image(pixels: Pixels) -> QImage:
 
 
 def compare(name: str, now: Pixels) -> str:
-    """What differs from the reference, in words; empty: nothing. Writes it down where it does."""
+    """Differences from the reference, in words; empty: none. Writes a picture that differs."""
     file = KEPT / f"{name}.png"
     if not file.exists():
         return f"{name}: there is no reference"
@@ -160,12 +160,12 @@ def kept_with() -> dict[str, str]:
 
 
 def made_with() -> dict[str, str]:
-    """What decides how letters look."""
+    """Libraries and fonts that decide how letters look."""
     return {"pyside": PySide6.__version__, "chinese": chinese_family()}
 
 
 def is_comparable(name: str) -> bool:
-    """Whether a picture can look the same here: Chinese is drawn in the system's typeface."""
+    """True if a picture can look the same here: Chinese is drawn in the system's typeface."""
     has_chinese = "-zh_CN-" in name or name.startswith(WITH_CHINESE)
     return not has_chinese or kept_with().get("chinese") == chinese_family()
 

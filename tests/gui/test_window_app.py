@@ -77,7 +77,7 @@ def test_a_hub_is_started_kept_and_left_running(
     qtbot.waitUntil(is_another, timeout=DEADLINE_MS)
     app.stop()
 
-    # That no thread of ours is left is seen to after every test.
+    # A check after every test sees to it that no thread of ours is left.
     assert request_local_hub(folders) is not None
     stop_hub(folders)
 

@@ -87,7 +87,7 @@ def tab_to(is_there: Callable[[QWidget], bool]) -> None:
 
 
 def named(words: str) -> Callable[[QWidget], bool]:
-    """Whether a control's name begins so."""
+    """True if a control's name begins with these words."""
     return lambda widget: widget.accessibleName().startswith(words)
 
 
@@ -151,7 +151,7 @@ def compare_two_of_the_history(window: DeskWindow) -> None:
 
 
 def file_of_an_export(export: ExportController) -> str:
-    """What is asked for; the field of its name has the focus."""
+    """The requested file; the field of its name has the focus."""
     asked: list[str] = []
     export.export_to = asked.append  # type: ignore[method-assign]
     press(Qt.Key.Key_E, CTRL)

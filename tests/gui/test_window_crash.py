@@ -51,7 +51,7 @@ app.stop()
 
 
 def crash(how: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """A window in a process of its own that fails or aborts."""
+    """A window in its own process that fails or aborts."""
     return subprocess.run(
         [sys.executable, "-c", CRASH, how],
         env={**os.environ, "KMONITOR_HOME": str(home), "MY_SECRET": "s3cret-token"},

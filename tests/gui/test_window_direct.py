@@ -26,7 +26,7 @@ def hub(folders: Folders) -> Iterator[ListeningHub]:
 
 
 def reported(app: KmonitorApp, file: Path, qtbot: Any) -> str:
-    """The report of the selected run, whose hub is asked anew."""
+    """The report of the selected run, whose hub is queried again."""
     qtbot.waitUntil(lambda: app.charts_controller is not None, timeout=DEADLINE_MS)
     with qtbot.waitSignal(app.export.written, timeout=DEADLINE_MS):
         app.export.report_to(str(file))

@@ -1,4 +1,4 @@
-"""What happens when the user does something."""
+"""Results of what the user does."""
 
 from collections.abc import Iterator
 

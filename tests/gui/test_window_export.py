@@ -1,4 +1,4 @@
-"""Export, report and pictures of charts from the window: files are written, failures are told."""
+"""Export, report and pictures of charts from the window: files are written, failures shown."""
 
 import csv
 import json

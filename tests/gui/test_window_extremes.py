@@ -1,4 +1,4 @@
-"""Whatever a hub says within the protocol's bounds, the window shows it and goes on."""
+"""Whatever a hub says within the protocol's bounds, the window shows it and continues."""
 
 from collections.abc import Iterator
 from typing import Any, Final, get_args

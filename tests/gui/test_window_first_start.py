@@ -1,4 +1,4 @@
-"""What a newcomer can do before the first run."""
+"""Actions of a newcomer before the first run."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Each text is whole, or shortened with an ellipsis and told whole by its tooltip."""
+"""Each text is whole, or shortened with an ellipsis and shown whole by its tooltip."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""*Open folder...*: a window of its own on what trainings wrote, or why there is none."""
+"""*Open folder...*: a separate window on files that trainings wrote, or why there is none."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.gui, pytest.mark.qt_log_ignore("This plugin does not s
 
 
 class StartedProcess:
-    """What would have been started."""
+    """Process that would have been started."""
 
     arguments: list[str]
     last: "StartedProcess"

@@ -35,7 +35,7 @@ FAR = "me@gpu-01"
 
 
 class Asked(QObject):
-    """Stands in for the controller of hosts: notes what is asked of it."""
+    """Stands in for the controller of hosts: notes each request."""
 
     changed_elsewhere = Signal()
 

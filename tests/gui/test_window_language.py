@@ -80,7 +80,7 @@ TOLD: Final = (
     *("val_loss", "loss", "mse"),
     *("resnet50", "exp-0", "exp-1", "exp-2", "run1", "old0", "old1", "old2", "dict", "epoch-22"),
 )
-"""What the training and the user call things, and what the training says of itself."""
+"""Names by the training and the user, and texts from the training itself."""
 
 
 def live(window: DeskWindow, **changed: Any) -> None:
@@ -229,7 +229,7 @@ def test_everything_is_chinese(chinese: DeskWindow, tmp_path: Path) -> None:
 
     assert len(said) > 300
     assert left == {}
-    # What is written from here says the same of itself.
+    # Texts written from here report the same language.
     assert language_tag() == "zh-CN"
 
 

@@ -104,7 +104,7 @@ def test_the_audit_becomes_whatever_it_is_given(steps: list[set[int]]):
 
 
 def test_rows_that_come_change_and_go_together_are_told_once():
-    """A table measures its columns anew each time: with 200 rows apart for 60 ms."""
+    """A table measures its columns again each time: with 200 rows apart for 60 ms."""
     model, told = AuditModel(), list[tuple[str, int, int]]()
     model.rowsInserted.connect(lambda _parent, first, last: told.append(("in", first, last)))
     model.rowsRemoved.connect(lambda _parent, first, last: told.append(("out", first, last)))
@@ -118,7 +118,7 @@ def test_rows_that_come_change_and_go_together_are_told_once():
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.MonkeyPatch):
-    """Else a change of style takes longer with each command that was ever asked."""
+    """Else a change of style takes longer with each command that was ever requested."""
     read: set[int] = set()
     data = AuditModel.data
 

@@ -1,7 +1,7 @@
 """Thousands of random actions on a live window: nothing fails, leaks or grows.
 
 `KMONITOR_MONKEY=SEED:ACTIONS` tries another user. A failure names the seed and the last actions.
-How long actions hold the window up is measured by `make bench ARGS=random_user`.
+The time for which actions hold the window up is measured by `make bench ARGS=random_user`.
 """
 
 import os
@@ -26,7 +26,7 @@ __all__ = ["idle_hub", "live_hub", "start"]
 pytestmark = [*WINDOW, LONG]
 
 ENOUGH_FOR_GROWTH = 3000
-"""Caches are full after half of so many actions."""
+"""Caches are full after half of this number of actions."""
 
 GROWTH_AN_ACTION = 5.0
 """Objects that the collector knows of; events and runs that came meanwhile are some of them."""
@@ -86,7 +86,7 @@ def test_a_user_without_a_plan_breaks_nothing(
 
 
 def grown(half: Calm, end: Calm, actions: int) -> list[str]:
-    """What there is more of than after the first half."""
+    """Things that there are more of than after the first half."""
     more = (end.widgets - half.widgets) + (end.threads - half.threads)
     found = [f"{n} {name} more" for name, n in more.items()]
     for name, most in (

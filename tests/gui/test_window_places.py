@@ -1,4 +1,4 @@
-"""Where the window opens, on screens of real X servers without a window manager."""
+"""Positions where the window opens, on screens of real X servers without a window manager."""
 
 import os
 import subprocess

@@ -25,7 +25,7 @@ pytestmark = [*WINDOW, pytest.mark.slow]
 
 
 def _record(folders: Folders, name: str, *, fits: int) -> str:
-    """A run of so many fits of two epochs each, that has ended."""
+    """A run of this many fits of two epochs each, that has ended."""
     with SimulatedAgent(folders, name=name) as agent:
         for _ in range(fits):
             agent.start_fit(epochs=2)

@@ -1,4 +1,4 @@
-"""The settings: in force at once, remembered, and told where they cannot be."""
+"""The settings: in force at once, remembered, and reported where they cannot be."""
 
 from collections.abc import Callable, Iterator
 
@@ -112,7 +112,7 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
 
 
 def hub_of(window: DeskWindow) -> HubSettingsStore:
-    """As if this machine's hub had been asked twice, as numbers 1 and 2."""
+    """As if two requests to this machine's hub had been sent, as numbers 1 and 2."""
     asked: list[msgspec.Struct] = []
 
     def ask(message: msgspec.Struct) -> int:

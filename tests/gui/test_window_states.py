@@ -1,4 +1,4 @@
-"""What the window shows in each state, and that every control can be reached and named."""
+"""Contents of the window in each state; every control can be reached and named."""
 
 import itertools
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ pytestmark = WINDOW
 
 QUICK = ("live", "settings_hosts")
 MENUS = ("limit_menu",)
-"""Made anew for each opening."""
+"""Made again for each opening."""
 
 
 class Readings:
@@ -168,7 +168,7 @@ def drawn(
 
 
 def picture(shown: QWidget) -> QImage:
-    """What is seen of a window."""
+    """Visible picture of a window."""
     return shown.grab().toImage()
 
 

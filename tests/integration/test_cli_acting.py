@@ -29,7 +29,7 @@ NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 
 @pytest.fixture
 def training(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
-    """A run that can be asked for everything."""
+    """A run that accepts every action."""
     with SimulatedAgent(live_hub.folders, name="resnet") as agent:
         agent.start_fit()
         agent.start_epoch()

@@ -1,4 +1,4 @@
-"""From a job's folder to the terminal: looked at, shipped, pinned and pruned."""
+"""From a job's folder to the terminal: inspected, shipped, pinned and pruned."""
 
 import json
 import signal

@@ -104,7 +104,7 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
     assert f"State        training ({words})" in shown.out
     assert "Advice       `py-spy dump --pid" in shown.out
     assert "No step for 21 s within an epoch" in shown.out
-    assert "Model        net\n" in shown.out  # it tells no optimizer
+    assert "Model        net\n" in shown.out  # it reports no optimizer
     assert as_json["state_why"] == words
     assert as_json["stalled_wall_s"] > 0.0
 

@@ -28,7 +28,7 @@ SIZES = [(60, 20), (80, 24), (100, 30), (120, 40)]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """A hub, and a training that goes on until the last test has stopped it."""
+    """A hub, and a training that continues until the last test has stopped it."""
     folder = tmp_path_factory.mktemp("terminal")
     environ = {"KMONITOR_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
     ensured = kmonitor("hub", "ensure", environ=environ)

@@ -95,7 +95,7 @@ def test_tables_fit_a_terminal_and_keep_their_numbers(trained: SimulatedAgent, c
 
 
 def test_tables_in_a_pipe_leave_nothing_out(trained: SimulatedAgent):
-    # All of one run: a hub of its own for each table would take most of the time.
+    # All of one run: a separate hub for each table would take most of the time.
     ran = {words: kmonitor(*words) for words in TABLES}
 
     for words, each in ran.items():

@@ -1,6 +1,6 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false
 # pyright: reportFunctionMemberAccess=false, reportImplicitOverride=false
-"""What other threads and outer fits compute is the same with and without a collect beside it."""
+"""Results of other threads and outer fits are the same with and without a collect beside it."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def same_each_time() -> Any:
 
 
 class Fits:
-    """Fits a model on and on, traced anew each time."""
+    """Fits a model on and on, retraced each time."""
 
     def __init__(self) -> None:
         self.model = same_each_time()
@@ -70,7 +70,7 @@ class Predicts(Fits):
 
 
 def together(rounds: int, *turns: Callable[[], Any]) -> list[list[Any]]:
-    """Each in a thread of its own, all beginning a round at the same time; what they returned."""
+    """Each in its own thread, all beginning a round at the same time; what they returned."""
     barrier = threading.Barrier(len(turns))
     results: list[list[Any]] = [[] for _ in turns]
     errors: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""A real training that the kernel kills for want of memory, one that is killed: what is told."""
+"""A real training that the kernel kills for want of memory, one that is killed: the reports."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def run(tmp_path: Path, home: Path, how: str, within: list[str]) -> int:
 
 
 def told(hub: LiveHub) -> str:
-    """What `kmonitor show` prints once the hub knows of the death."""
+    """Output of `kmonitor show` once the hub knows of the death."""
     hub.start()
     with hub.client() as client:
         wait_until(

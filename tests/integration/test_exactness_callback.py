@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false
-"""The result is the same whoever asks for the reload: the script, a limit, or the app's hub."""
+"""The result is the same whoever requests the reload: the script, a limit, or the app's hub."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

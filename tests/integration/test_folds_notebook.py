@@ -32,7 +32,7 @@ print(run_folds(train_fold, folds=2).values)
 
 
 class Said:
-    """What a kernel's cells print and raise."""
+    """Output and errors of a kernel's cells."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -63,7 +63,7 @@ ALL: Final = [
 ]
 
 QUICK: Final = {"Adam, Dropout, BatchNorm"}
-"""What `make test` runs; the rest is for `make test-full`."""
+"""Cases of `make test`; the rest is for `make test-full`."""
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +202,7 @@ def test_studies_change_nothing_in_the_process_that_calls_them(tmp_path: Path):
 
 
 def _state_after(train: Callable[[], object]) -> dict[str, Any]:
-    """What a script finds after a training that begins like any other."""
+    """State that a script finds after a training that begins like any other."""
     keras.utils.clear_session()
     seed_everything(5)
     tf.random.get_global_generator().reset_from_seed(5)

@@ -42,14 +42,14 @@ MORE: dict[tuple[str, ...], tuple[str, ...]] = {
     ("purge",): ("--yes",),
     ("runs", "prune"): ("--yes",),
 }
-"""What is typed behind a line, so that it asks nobody, ends, and ends soon."""
+"""Options typed behind a line, so that it needs no answer, ends, and ends soon."""
 
 BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
     ("alerts", "test"): ("alerts", "set", "--webhook", "", "--command", "true"),
     ("hosts", "rename", NAME, "gpu"): ("hosts", "add", NAME),
     ("hub", "move-history", "postgresql://kmonitor@db.example/team"): ("hub", "stop"),
 }
-"""What a reader has done before."""
+"""Command that a reader has typed before."""
 
 NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",), ("top", "--sort", "ram")}
 """Lines that only name a command, which says what to give it, or needs a terminal.
@@ -59,7 +59,7 @@ NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",), ("top", "-
 
 
 def _scene(line: Line) -> str:
-    """Where a line is typed: at a live training, for another hub, for a team, or at home."""
+    """Place where a line is typed: at a live training, for another hub, for a team, or at home."""
     words = line.words
     if any(word.startswith("postgresql://") for word in words):
         return "team"
@@ -97,7 +97,7 @@ def reader(tmp_path: Path, folders: Folders) -> Iterator[Reader]:
 
 
 def _given(folder: Path) -> dict[str, str]:
-    """What a reader types for the words in capitals, and for addresses that are not here."""
+    """Values that a reader types for the words in capitals, and addresses that are not here."""
     return {
         "RUN": "last",
         "A": "last",
@@ -263,7 +263,7 @@ def _long_training(reader: Reader) -> "Iterator[subprocess.Popen[str]]":
         )
         yield process
     finally:
-        # After a restart it takes a moment until somebody is there to be told.
+        # After a restart it takes a moment until the callback can receive it.
         wait_until(
             lambda: process.poll() is not None or not reader.run(*stop).status, what="it stops"
         )

@@ -25,7 +25,7 @@ pytestmark = LONG
 
 _ROOT = Path(__file__).parents[2]
 _STUDIES = {"run_folds", "cross_validate", "Hyperband", "in_processes"}
-"""What starts a process of its own for each model."""
+"""Calls that start a separate process for each model."""
 
 _USERS_OWN = """
 import keras
@@ -47,7 +47,7 @@ def train_fold(fold):
 
 build = build_model = make_model
 """
-"""What a reader has of their own: data, a model, a function for a fold."""
+"""Things that a reader has: data, a model, a function for a fold."""
 
 _FINDS = {
     "restore(": """
@@ -75,7 +75,7 @@ monitor = MonitorCallback()
 model = make_model()
 """,
 }
-"""What has to be there before a piece that holds these words."""
+"""Code that must run before a piece that holds these words."""
 
 _SHORTER = {
     "epochs=50": "epochs=1",
@@ -128,7 +128,7 @@ _NO_PYTHON = {"try: model.fit(...) except KeyboardInterrupt: ...": "three lines,
 """What does not parse, and why."""
 
 _ALONE = "another-agent.md"
-"""Its piece is a program of its own, which needs nothing of ours."""
+"""Its piece is a separate program, which needs nothing of ours."""
 
 
 def _is_study(shown: Shown) -> bool:
@@ -165,7 +165,7 @@ def test_the_pieces_that_start_processes_run(shown: Shown, tmp_path: Path):
     code = _whole(shown)
     if guard not in code:
         lines = code.splitlines()
-        # What a reader types at the end of a script stands under its guard.
+        # Lines that a reader types at the end of a script belong under its guard.
         first = next(n for n, line in enumerate(lines) if _starts(line))
         code = "\n".join([*lines[:first], guard, *(f"    {line}" for line in lines[first:])])
 

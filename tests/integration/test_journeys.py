@@ -22,7 +22,7 @@ LOGGED: Final = 0.7316283968513
 MOST_MODULES: Final = 25
 
 IF_STORED_BEFORE: Final = {"kmonitor/hub/loop.py"}
-"""Sends the answer with what was stored before the window asked, if it came late."""
+"""Sends the answer with rows stored before the window requested it, if it came late."""
 
 HAND_OVERS: Final = [
     HandOver("kmonitor_agent/link/run_stream.py", "EventQueue.put"),

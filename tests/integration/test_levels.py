@@ -58,7 +58,7 @@ def closed_runs() -> Iterator[None]:
 
 @pytest.fixture
 def told(folders: Folders) -> Told:
-    """Ends a callback's run and reads what it told."""
+    """Ends a callback's run and reads its events."""
 
     def read(callback: Any) -> list[AnyEvent]:
         assert callback._run_recorder.faults.counts() == {}
@@ -295,7 +295,7 @@ def test_save_with_an_export_leaves_a_model_that_keras_loads_and_changes_no_resu
 
 
 class Unsaveable(keras.layers.Layer):
-    """Has a making that nobody can write down."""
+    """Has a configuration that cannot be written down."""
 
     def call(self, inputs: Any) -> Any:
         return inputs

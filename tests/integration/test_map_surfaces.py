@@ -82,7 +82,7 @@ class Surfaces:
 def surfaces(
     model: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Surfaces:
-    # A run tells its layout alone, and so does a notebook of a model that runs without a graph.
+    # A run sends its layout alone, and so does a notebook of a model that runs without a graph.
     model.compile("adam", "mse", run_eagerly=True)
     layout = read_layout(model)
     fit = FitMemory(1, layout, BATCH, None, "CPU")

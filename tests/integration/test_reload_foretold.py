@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
-"""That a reload would change a training's result is told before anybody asks for one."""
+"""A warning that a reload would change a training's result comes before any request for one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def closed_runs() -> Iterator[None]:
 
 
 class Noisy(keras.Model):
-    """Draws from a stateful operation in its step, which a new trace seeds anew."""
+    """Draws from a stateful operation in its step, which a new trace reseeds."""
 
     def __init__(self) -> None:
         super().__init__()

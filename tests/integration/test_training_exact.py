@@ -35,7 +35,7 @@ def closed_runs() -> Iterator[None]:
 
 
 class Ask(keras.callbacks.Callback):
-    """The script's own callback that asks for actions: (epoch, batch) to action and place."""
+    """The script's own callback that requests actions: (epoch, batch) to action and place."""
 
     def __init__(self, monitor: Any, wanted: dict[tuple[int, int], tuple[str, str]]) -> None:
         super().__init__()
@@ -98,6 +98,6 @@ def test_after_a_reload_the_retrace_is_kept_out_of_the_step_times():
     TRAINING.run(Ask(monitor, {(1, 2): ("reload", "batch")}), monitor)
 
     times = [event.step_times for event in told if type(event).__name__ == "EpochEnded"]
-    # Of an epoch's five, one is the reload's and one the retrace's, told as the first.
+    # One of an epoch's five steps is the reload's, and one the retrace's, reported as the first.
     assert [each.count for each in times] == [4, 2, 4, 4]
     assert times[1].first_s > 0.0

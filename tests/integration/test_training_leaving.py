@@ -1,4 +1,4 @@
-"""How trainings leave: interrupted while paused, by their own exit status, and quickly."""
+"""Ends of trainings: interrupted while paused, by their own exit status, and quickly."""
 
 import signal
 import subprocess

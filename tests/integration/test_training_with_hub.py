@@ -1,4 +1,4 @@
-"""A real training process and a real hub: whichever comes first or dies, all is told."""
+"""A real training process and a real hub: whichever comes first or dies, all is reported."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,7 +146,7 @@ def test_killed_training_is_shown_as_lost_with_all_it_had_told(
 ):
     with start_training(kmonitor_home, epochs=4, hold_epoch=3) as training:
         training.wait_at_gate()
-        # What came within the last drain interval, 100 ms, may die with the process.
+        # Events of the last drain interval, 100 ms, may die with the process.
         wait_until(lambda: spooled_bytes(kmonitor_home).count(b"epoch_end") == 3)
         training.kill()
 

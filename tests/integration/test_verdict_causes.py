@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.keras, pytest.mark.slow, pytest.mark.full]
 
 
 def verdict_of(cause: str, home: Path, hub: LiveHub, metric: str = "ram") -> Verdict:
-    """How a training that leaks in this way stands at its end."""
+    """Newest verdict at the end of a training that leaks in this way."""
     environ = {
         **os.environ,
         "KMONITOR_HOME": str(home),

@@ -1,4 +1,4 @@
-"""Real trainings that run out of something: what was said before, and what is shown afterwards."""
+"""Real trainings that run out of something: the verdicts before, and the report afterwards."""
 
 import contextlib
 import os
@@ -146,7 +146,7 @@ def check_forecast(said: list[Verdict], met_after: int) -> None:
 
 
 def check(text: str, said: list[Verdict], met_after: int, resource: str) -> None:
-    """What ran out is shown, RAM is not; it was growing before, with a forecast."""
+    """Shows the resource that ran out, not RAM; it was growing before, with a forecast."""
     check_forecast(said, met_after)
     end = text.partition("Before it ended:")[2]
     assert f"  {resource}: " in end, text

@@ -45,7 +45,7 @@ def test_another_training_is_asked_by_its_names():
 
 
 class OwnCode(keras.Model):
-    """Computes in code of its own; Keras' `build` marks it as built and makes no weights."""
+    """Computes in its own code; Keras' `build` marks it as built and makes no weights."""
 
     def __init__(self) -> None:
         super().__init__()

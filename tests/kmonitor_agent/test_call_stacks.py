@@ -1,4 +1,4 @@
-"""Who is in which call: of every thread, whole, and without a crash while they go on."""
+"""Call stacks of every thread, whole, and without a crash while the threads run on."""
 
 import gc
 import subprocess

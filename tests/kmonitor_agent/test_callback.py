@@ -1,4 +1,4 @@
-"""The callback in real fits: what it tells, what it does, and what it leaves alone."""
+"""The callback in real fits: what it reports, what it does, and what it leaves alone."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import copy

@@ -1,4 +1,4 @@
-"""Loops without `fit`: what `evaluate`, `predict` and `collect()` tell of memory, call by call."""
+"""Loops without `fit`: memory reports of `evaluate`, `predict` and `collect()`, call by call."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the callback tells of the graph and of step times, and what limits on them do."""
+"""The callback's reports of the graph and of step times, and the effect of limits on them."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import threading

@@ -1,4 +1,4 @@
-"""What the callback tells for a memory map: the model's layout, and what its first steps took."""
+"""The callback's events for a memory map: the model's layout, the memory of its first steps."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Odd values in a fit's logs and hooks: told where they are numbers, and nothing else is lost."""
+"""Odd values in a fit's logs and hooks: sent where they are numbers, and nothing else is lost."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import warnings

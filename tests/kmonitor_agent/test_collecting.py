@@ -128,7 +128,7 @@ def test_a_block_is_the_whole_life_of_the_models_fitted_in_it(framework: Framewo
     assert [each.released_models for each in done] == [0], "the model has a name still"
     assert str(done[0]).startswith(f"released {_traces(done[0])} no longer used by any model")
     assert before.train_function is not None
-    model.fit(**arrays(validation=False), verbose=0)  # its functions are made anew
+    model.fit(**arrays(validation=False), verbose=0)  # its functions are made again
 
 
 def test_a_live_model_that_was_compiled_anew_is_not_called_dead():

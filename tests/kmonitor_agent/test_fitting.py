@@ -29,7 +29,7 @@ def closed_runs() -> Iterator[None]:
 
 
 class Asks(keras.callbacks.Callback):
-    """Asks for a reload in chosen epochs, and counts what Keras calls."""
+    """Requests a reload in chosen epochs, and counts Keras' calls."""
 
     def __init__(self, monitor: MonitorCallback, epochs: tuple[int, ...]) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def stopping() -> list[Any]:
 def trained(
     make: Callable[[], Any], given: Callable[[], Any], callbacks: list[Any], at: tuple[int, ...]
 ) -> tuple[Any, Any, MonitorCallback, Asks]:
-    """One training by `kmonitor_agent.fit`, with reloads asked for in these epochs."""
+    """One training by `kmonitor_agent.fit`, with reloads requested in these epochs."""
     seed_keras(3)
     monitor = MonitorCallback(hub="off")
     asks = Asks(monitor, at)
@@ -209,7 +209,7 @@ def test_training_continues_with_the_old_model_after_a_failed_rebuild(
 
 def test_a_subclass_without_configuration_is_refused_at_the_call() -> None:
     class Own(keras.Model):
-        """Takes something that cannot be told."""
+        """Takes something that cannot be sent."""
 
         def __init__(self, layer: Any) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Faults of our own: counted, told, logged in bounds, never raised."""
+"""Faults of our own: counted, reported, logged in bounds, never raised."""
 
 from pathlib import Path
 

@@ -163,7 +163,7 @@ def auto(metric: Any = "graph", *, cooldown_s: float = 60.0) -> LimitWatch:
 
 
 def act(watch: LimitWatch, t_s: float) -> str:
-    """What a safe point does when the watch has asked."""
+    """Step of a safe point after a request by the watch."""
     assert watch.escalation is not None
     step = watch.escalation.next_step({}, t_s)
     watch.reset_base()

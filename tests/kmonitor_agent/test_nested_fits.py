@@ -1,4 +1,4 @@
-"""Requests where fits are nested: what was asked for happens, to the fit that was meant."""
+"""Requests where fits are nested: each is done, by the fit that was meant."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import threading

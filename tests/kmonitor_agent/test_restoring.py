@@ -55,7 +55,7 @@ def saved(model: Any, folder: Path, *, fit: int = 1, act: Callable[..., Any] = s
 
 
 def kept(model: Any) -> list[tuple[str, bytes]]:
-    """What a `.keras` file keeps: weights and optimizer, but no seeds and metrics."""
+    """Contents of a `.keras` file: weights and optimizer, but no seeds and metrics."""
     optimizer = [variable.numpy().tobytes() for variable in model.optimizer.variables]
     weights = [value.tobytes() for value in model.get_weights()]
     return [*(("weight", each) for each in weights), *(("slot", each) for each in optimizer)]

@@ -1,8 +1,8 @@
 """Shared by the scripts of the corpus; part of no report.
 
 Environment variables of a script:
-    UNITS: How many models, fits, epochs or rounds run.
-    FIXED: "1" runs the remedy in place of what was reported.
+    UNITS: Number of models, fits, epochs or rounds to run.
+    FIXED: "1" runs the remedy in place of the reported script.
     LEAKS_TRACE: File for one line of JSON a unit: counters read outside of kmonitor.
     LEAKS_MONITOR: Run name of the `MonitorCallback` that each fit gets; unset: none.
 """
@@ -40,7 +40,7 @@ class _Mallinfo(ctypes.Structure):
 
 
 def units(report: Report) -> int:
-    """How many units to run."""
+    """Number of units to run."""
     return int(os.environ.get("UNITS", report.units))
 
 
@@ -65,7 +65,7 @@ def watch(*, each_epoch: bool = False, each_steps: int = 0, callbacks: Any = Non
 
     Args:
         each_epoch: Each epoch is a unit.
-        each_steps: So many steps are a unit.
+        each_steps: This many steps are a unit.
         callbacks: Module with `LambdaCallback`; None: that of Keras.
     """
     added: list[Any] = []
@@ -122,7 +122,7 @@ WRITES: list[Path] = []
 
 
 def _counted() -> dict[str, int]:
-    """What runs out beside memory."""
+    """Counts of resources beside memory that run out."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
     states = (Path(f"/proc/{pid}/stat").read_text(errors="replace") for pid in children)
     shared = os.statvfs("/dev/shm")  # noqa: S108 - where shared memory is
@@ -140,8 +140,8 @@ def epochs_of(report: Report, *callbacks: Any, width: int = 1) -> None:
 
     Args:
         report: Head of the script.
-        *callbacks: Of the script.
-        width: Of the model's last layer.
+        *callbacks: Callbacks of the script.
+        width: Units of the model's last layer.
     """
     numpy = importlib.import_module("numpy")
     x = numpy.random.rand(10_000, 20).astype("float32")

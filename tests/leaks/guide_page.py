@@ -1,10 +1,10 @@
-"""The guide's page about leaks that people reported, from what `make bench-leaks` measured.
+"""The guide's page about leaks that people reported, from the results of `make bench-leaks`.
 
     make bench-leaks ARGS="--forms both --guide"
     python -m tests.leaks.guide_page leaks.json [more.json ...]
 
-Titles and sentences stay as they are, in each language; tables get new rows. Of a script that
-several files have the last one counts.
+Titles and sentences stay as they are, in each language; tables get new rows. For a script that
+is in several files the last one counts.
 """
 
 import json

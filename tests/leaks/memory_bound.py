@@ -31,7 +31,7 @@ def train_beside_kept(head: Slowdown, read: Callable[[int], NDArray[np.uint8]]) 
     """Train on files in random order, and keep something of each epoch unless FIXED.
 
     Args:
-        head: Of the script.
+        head: Head of the script.
         read: Returns the bytes of a batch by its index, `[BATCH_BYTES]`.
     """
     keras: Any = importlib.import_module("keras")

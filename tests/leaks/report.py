@@ -58,11 +58,11 @@ COUNTED: Final = frozenset(
     {"retained_traces", "retracing", "compiled", "rebuilt", "workers", "python"}
     | {"files", "threads", "processes", "zombies", "blocks", "disk"}
 )
-"""Causes of verdicts that have a counter of their own."""
+"""Causes of verdicts that have their own counter."""
 
 UNITS_COUNTED: Final = 8
 UNITS_OTHERS: Final = 15
-"""Within so many units growth should be called, where its cause is counted and where not."""
+"""Within this many units growth should be called, where its cause is counted and where not."""
 
 _THREAD: Final = re.compile(r"[\w.-]+/[\w.-]+#\d+|https://\S+")
 
@@ -74,19 +74,19 @@ class Report:
     Attributes:
         thread: "owner/repository#number", or the address of a page.
         kind: One of `KINDS`.
-        unit: Of what the script runs UNITS many; "step" is a block of steps, "call" of calls.
-        grows: Kinds of memory, or what else is counted, that grow with each unit.
-        expected: What is right to say: "leak": growth is called, and stays called; "growing": it
+        unit: Item that the script runs UNITS times; "step" is a block of steps, "call" of calls.
+        grows: Kinds of memory, or other counts, that grow with each unit.
+        expected: The right verdict: "leak": growth is called, and stays called; "growing": it
             is called, though it would end; "tiny": anything but a suspected leak; "none": neither
             growth nor a leak.
-        cause: What happens.
-        remedy: What ends it; run by FIXED=1.
+        cause: The cause.
+        remedy: A fix that ends it; run by FIXED=1.
         named: Causes of verdicts that are right.
-        units: How many run unless UNITS says so.
-        fixed: What is right to say with FIXED=1; empty: the script has no remedy to run.
+        units: Number of units unless UNITS is set.
+        fixed: The right verdict with FIXED=1; empty: the script has no remedy to run.
         needs: Modules without which it is skipped.
         also: More threads.
-        metric: What is judged.
+        metric: Metric that is judged.
     """
 
     thread: str

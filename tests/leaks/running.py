@@ -50,7 +50,7 @@ class ScriptRun:
     Attributes:
         status: Exit status; None: it took too long and was ended.
         took_s: Seconds.
-        trace: Counters after each unit; empty unless a trace was asked for.
+        trace: Counters after each unit; empty unless a trace was requested.
         errors: Last words of its standard error.
     """
 
@@ -61,7 +61,7 @@ class ScriptRun:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether something that it needs is not installed."""
+        """True if something that it needs is not installed."""
         return self.status == EXIT_SKIPPED
 
     def growth(self) -> dict[str, float]:
@@ -81,13 +81,13 @@ def _theil_sen(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a script is run.
+    """Options for running a script.
 
     Attributes:
-        fixed: Whether its remedy runs.
-        traced: Whether it writes counters after each unit.
-        units: How many; None: as its head says.
-        limit_s: It is ended after so many seconds.
+        fixed: True if its remedy runs.
+        traced: True if it writes counters after each unit.
+        units: Number of units; None: as its head says.
+        limit_s: It is ended after this many seconds.
     """
 
     fixed: bool = False
@@ -97,12 +97,12 @@ class How:
 
 
 def run_script(script: Path, folder: Path, how: How, home: Path | None = None) -> ScriptRun:
-    """Run a script as a process of its own.
+    """Run a script as a separate process.
 
     Args:
-        script: Of the corpus.
-        folder: For its trace and errors.
-        how: Which form of it.
+        script: A script of the corpus.
+        folder: Folder for its trace and errors.
+        how: Form of it to run.
         home: KMONITOR_HOME: it is watched, as the run `run_name`; None: it is not.
     """
     name = run_name(script, fixed=how.fixed)
@@ -153,7 +153,7 @@ def run_name(script: Path, *, fixed: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What was said of one metric of a run, unit by unit.
+    """Verdicts on one metric of a run, unit by unit.
 
     Attributes:
         said: Its verdicts, oldest first.
@@ -173,12 +173,12 @@ class Course:
 
     @property
     def last(self) -> Verdict | None:
-        """How it ended."""
+        """Newest verdict; None: there is none."""
         return self.said[-1] if self.said else None
 
     @property
     def is_taken_back(self) -> bool:
-        """Whether an alarm was followed by a state that is none."""
+        """True if an alarm was followed by a state that is none."""
         alarm = self.first_alarm
         if alarm is None:
             return False
@@ -187,12 +187,12 @@ class Course:
 
     @property
     def cause(self) -> str:
-        """Of the newest alarm that names one."""
+        """Cause in the newest alarm that names one."""
         alarms = [one for one in self.said if one.state in ALARMED_STATES and one.cause]
         return alarms[-1].cause if alarms else ""
 
     def is_right(self, expected: Expected | str) -> bool:
-        """Whether that is what should have been said."""
+        """True if the verdicts are as expected."""
         match expected:
             case "leak":
                 return self.last is not None and self.last.state in ALARMED_STATES
@@ -205,7 +205,7 @@ class Course:
 
 
 def read_course(client: HubClient, name: str, metric: VerdictMetric = "ram") -> Course:
-    """What a hub says of the newest run of a name; empty if it does not know it.
+    """A hub's verdicts on the newest run of a name; empty if it does not know it.
 
     The verdicts of a run are complete once their request was answered: the hub judges all that it
     has before.
@@ -221,7 +221,7 @@ def read_course(client: HubClient, name: str, metric: VerdictMetric = "ram") -> 
 
 
 def has_ended(client: HubClient, name: str) -> bool:
-    """Whether the hub knows that the run of a name has ended, and has stored all of it."""
+    """True if the hub knows that the run of a name has ended, and has stored all of it."""
     runs = [run for run in client.runs() if run.name == name and run.state in ENDED]
     # A run is known to have finished before its last rows are stored, and judged by what is.
     return any(
@@ -236,7 +236,7 @@ def as_mib(growth: dict[str, float], name: str) -> float | None:
 
 
 def as_record(course: Course) -> dict[str, Any]:
-    """What was said, as plain data."""
+    """The verdicts, as plain data."""
     alarm, last = course.first_alarm, course.last
     return {
         "state": last.state if last else "",

@@ -24,10 +24,10 @@ from tests.leaks.report import FOLDER
 _TRACE: Final = os.environ.get("LEAKS_TRACE")
 
 FIXED: Final = os.environ.get("FIXED") == "1"
-"""Whether the remedy of a script runs in place of what was reported."""
+"""True if the remedy of a script runs in place of the reported code."""
 
 LEAST_PART: Final = 0.3
-"""Of the time: a part that takes it should be said of a training that is steady."""
+"""Fraction of the time: a part that takes it should be named in a training that is steady."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Slowdown:
     """Head of a script.
 
     Attributes:
-        thread: "owner/repository#number", or what the twin is.
+        thread: "owner/repository#number", or a description of the twin.
         expected: "slower": it is to be called; "share": a part takes much of the time, from the
             first epoch on; "steps": a few steps take much of it; "none": nothing is to be called.
-        part: That is to be named, as of `EpochParts`; empty: none.
+        part: Part that is to be named, as in `EpochParts`; empty: none.
         name: Class of the callback that is to be named; empty: none.
-        cause: That is to be named, as of `Verdict`; empty: the part says enough.
+        cause: Cause that is to be named, as in `Verdict`; empty: the part says enough.
         units: Epochs that run unless UNITS says so.
         within: Units within which it should be called, from where it begins.
-        remedy: What makes it fast, as kmonitor advises; run by FIXED=1. Empty: it has none.
+        remedy: A fix that makes it fast, as kmonitor advises; run by FIXED=1. Empty: it has none.
     """
 
     thread: str
@@ -75,7 +75,7 @@ def read_slowdown(script: Path) -> Slowdown:
 
 
 def units(head: Slowdown) -> int:
-    """How many epochs to run."""
+    """Number of epochs to run."""
     return int(os.environ.get("UNITS", head.units))
 
 
@@ -139,7 +139,7 @@ def loaded_by_workers(n_batches: int, load: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TimeCourse:
-    """What was said of a run.
+    """Verdicts on a run.
 
     Attributes:
         alarms: Verdicts that it is slower, in order.
@@ -152,7 +152,7 @@ class TimeCourse:
     epochs: list[EpochEnded]
 
     def faults(self, head: Slowdown) -> list[str]:
-        """What is not right in it; empty if all is."""
+        """Faults in the verdicts; empty if all are right."""
         named = [(each.where, each.name if head.name else "") for each in self.alarms]
         match head.expected:
             case "none":
@@ -178,10 +178,10 @@ class TimeCourse:
 
 
 def read_time_course(client: HubClient, run: str) -> TimeCourse:
-    """What a hub said of a run.
+    """A hub's verdicts on a run.
 
     Args:
-        client: Of the hub.
+        client: Client of the hub.
         run: Its name.
     """
     summary = next(each for each in client.runs() if each.name == run)

@@ -49,7 +49,7 @@ MORE: Final = (
 
 
 def watched(name: str, home: Path, hub: LiveHub) -> Course:
-    """What a hub says of a script that it watches."""
+    """A hub's verdicts on a script that it watches."""
     script = script_named(name)
     run = run_script(script, home.parent, How(limit_s=3 * DEADLINE_S), home)
     assert run.status == 0, run.errors

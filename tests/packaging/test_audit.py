@@ -1,4 +1,4 @@
-"""A silent index is told as NOT RUN, never as good news."""
+"""A silent index is reported as NOT RUN, never as good news."""
 
 import json
 import threading

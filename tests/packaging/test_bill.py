@@ -1,4 +1,4 @@
-"""The bill of materials tells each part that is shipped, its licence and what it needs."""
+"""The bill of materials lists each part that is shipped, its licence and what it needs."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ FILES = {"drawing": "sha256:aa", "numbers": "sha256:cc"}
 
 
 def installed(folder: Path, name: str, version: str, licence: str) -> None:
-    """What an installation leaves of a package, without its code."""
+    """Files of an installed package, without its code."""
     told = folder / f"{name}-{version}.dist-info"
     told.mkdir(parents=True)
     head = f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"

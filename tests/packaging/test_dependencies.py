@@ -37,7 +37,7 @@ class Said(importlib.metadata.Distribution):
 
 
 def asked_for() -> set[str]:
-    """Names of all that pyproject.toml asks for itself."""
+    """Names of all that pyproject.toml itself requires."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = settings["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]

@@ -51,7 +51,7 @@ def project_in(folder: Path, *, dependency: str = "", line_length: int = 99) -> 
 
 
 def mark_ready(project: Project, *extras: str) -> None:
-    """What a set-up that ended well leaves behind."""
+    """Files that a successful set-up leaves behind."""
     project.python.parent.mkdir(parents=True)
     project.python.touch()
     stamp = {"fingerprint": fingerprint(project), "extras": list(extras)}

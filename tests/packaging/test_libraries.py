@@ -1,4 +1,4 @@
-"""System libraries are told by soname, for the machine at hand and the purpose asked for."""
+"""System libraries are listed by soname, for this machine and the requested purpose."""
 
 from pathlib import Path
 

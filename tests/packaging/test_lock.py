@@ -48,7 +48,7 @@ MACHINES = [
 
 
 def wanted() -> list[Requirement]:
-    """All that pyproject.toml asks for, extras and the groups of tools included."""
+    """All that pyproject.toml requires, extras and the groups of tools included."""
     project = SETTINGS["project"]
     texts: list[str] = [*project["dependencies"]]
     for more in (project["optional-dependencies"], SETTINGS["dependency-groups"]):

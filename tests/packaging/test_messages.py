@@ -1,4 +1,4 @@
-"""What set-up says: few lines while it works, and what to do when it cannot go on."""
+"""Set-up's messages: few lines while it works, and a remedy when it cannot continue."""
 
 import os
 import subprocess

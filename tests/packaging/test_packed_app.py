@@ -1,4 +1,4 @@
-"""What the packed app holds on each system, and how it takes the place of a Python."""
+"""Contents of the packed app on each system, and its use in place of a Python."""
 
 import importlib.util
 import os

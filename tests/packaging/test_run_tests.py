@@ -1,4 +1,4 @@
-"""A run of the tests that does not end by itself is ended, with the names of what hung."""
+"""A run of the tests that does not end on its own is ended, with the names of what hung."""
 
 import subprocess
 import sys

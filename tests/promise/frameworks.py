@@ -12,8 +12,8 @@ class Stack:
     """A Keras and what it runs on.
 
     Attributes:
-        name: Of the test.
-        backend: For `KERAS_BACKEND`.
+        name: Name of the test.
+        backend: Value of `KERAS_BACKEND`.
         keras: The module that is imported as `keras`.
     """
 

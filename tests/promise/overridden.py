@@ -1,4 +1,4 @@
-"""Classes of the user's that override all that Keras' have, and notice when we ask for it.
+"""Classes of the user's that override all that Keras' have, and notice when we access it.
 
 The cases of `user_code` compare how often the script's code ran; here every method, property and
 access counts, and draws, as soon as a function of kmonitor is among its callers.

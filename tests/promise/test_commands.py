@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def faults(words: Sequence[str], ran: dict[str, Any], right: set[int]) -> list[str]:
-    """What is wrong with how a command line ended."""
+    """Faults in the end of a command line."""
     found: list[str] = []
     if ran["status"] is None:
         found.append("does not end")
@@ -48,7 +48,7 @@ def faults(words: Sequence[str], ran: dict[str, Any], right: set[int]) -> list[s
     return [f"{[w[:60] for w in words]}: {', '.join(found)}\n{ran['err'][-800:]}"] if found else []
 
 
-# A run of which nobody answers any more is waited for as long as `--timeout` says.
+# A run whose process answers no more is waited for as long as `--timeout` says.
 _MORE_STATUSES: Final = {"run": {126, 127}, "command": {3}, "compare": {4}}
 
 

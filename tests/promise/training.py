@@ -1,6 +1,6 @@
 """One training, alone and with kmonitor: what it computed, drew, printed and called must be equal.
 
-`compare(case, folder)` runs the case's script twice in processes of their own, in the same
+`compare(case, folder)` runs the case's script twice in separate processes, in the same
 environment; the second time a `MonitorCallback` is among the callbacks.
 """
 
@@ -26,8 +26,8 @@ LIMIT_S: Final = 300.0
 _TENSORFLOW_LINE: Final = re.compile(r"[IWEF]\d{4} |WARNING: All log messages before absl")
 
 Stream = Literal["file", "closed", "full", "broken", "stuck"]
-"""`file`: what was printed is compared. `full`: /dev/full. `broken`: a pipe whose reader is gone.
-`stuck`: a full pipe that nobody reads."""
+"""`file`: the output is compared. `full`: /dev/full. `broken`: a pipe whose reader is gone.
+`stuck`: a full pipe that no one reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Case:
     """An environment or usage.
 
     Attributes:
-        name: Of the test.
+        name: Name of the test.
         before: Python, before anything is imported but the standard library.
         define: Python, after Keras was imported: may define `make_model`, `compile_model`,
             `make_callbacks`, `make_data`, `fit`.
@@ -43,11 +43,11 @@ class Case:
         add: Statement that puts `monitor` among `callbacks`.
         after: Python, after the fit.
         env: Environment variables; "" takes one away. `{folder}` is the folder of this run.
-        flags: Of Python.
-        out: Where standard output goes.
-        err: Where standard error goes.
+        flags: Flags of Python.
+        out: Target of standard output.
+        err: Target of standard error.
         limits: Resource to its soft limit.
-        umask: Of the process.
+        umask: Umask of the process.
         lines: Lines that kmonitor may print to standard error, at most.
         full: Left to `make test-full`.
         computes: False for a script that ends before it has a result.
@@ -78,13 +78,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one training came to.
+    """Result of one training.
 
     Attributes:
         status: Exit status; negative: the signal that ended it; None: it hung.
-        result: What it computed, as its script wrote it; empty if it did not get there.
-        out: What it printed to standard output.
-        err: What it printed to standard error.
+        result: Its computed values, as its script wrote them; empty if it did not get there.
+        out: Its standard output.
+        err: Its standard error.
     """
 
     status: int | None
@@ -198,7 +198,7 @@ def script_of(case: Case) -> str:
 
 
 def compare(case: Case, folder: Path) -> list[str]:
-    """How the training with kmonitor differs from the one alone; empty: it does not."""
+    """Differences of the training with kmonitor from the one alone; empty: none."""
     with ThreadPoolExecutor(2) as pool:
         alone, watched = pool.map(lambda name: run(case, folder / name), ("alone", "watched"))
     found: list[str] = []

@@ -675,4 +675,4 @@ def fit(model, callbacks, data):
 """,
     ),
 )
-"""What could run the user's Python: counted, with draws, prints and exceptions."""
+"""Objects that could run the user's Python: counted, with draws, prints and exceptions."""

@@ -32,11 +32,11 @@ from tests.support.global_calls import GlobalCalls
 from tests.support.process_state import SLOW, changes, process_state
 
 QUICKEST_S = 0.02
-"""How far a turn moves the clock where nobody is to be taken for dead."""
+"""Seconds that a turn moves the clock where no one is to be taken for dead."""
 
 
 class _TurnClock(MovedClock):
-    """Moves by itself only while the thread ends, which waits until a time has passed."""
+    """Moves on its own only while the thread ends, which waits until a time has passed."""
 
     tick_s = 0.0
 
@@ -52,8 +52,8 @@ class AgentTurns:
     Attributes:
         clock: The agent's.
         heard: Calls that draw or set, of all turns.
-        turns: How many there were.
-        found: What a turn changed, with its number.
+        turns: Number of turns.
+        found: Changes by a turn, with its number.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class AgentTurns:
 
     @property
     def is_connected(self) -> bool:
-        """Whether a hub has welcomed the agent."""
+        """True if a hub has welcomed the agent."""
         return any(each.delivery.phase is DeliveryPhase.LIVE for each in self.agent.streams())
 
     @property
@@ -79,8 +79,8 @@ class AgentTurns:
         """Move the clock and let the thread do once what it does again and again.
 
         Args:
-            seconds: How far the clock moves.
-            beside: What happens between two turns: a hub that serves.
+            seconds: Seconds that the clock moves.
+            beside: Called between two turns: a hub that serves.
         """
         self.clock.move(seconds)
         self.agent.turn()
@@ -101,7 +101,7 @@ class AgentTurns:
             self.turn(seconds, beside)
 
     def run(self, work: Callable[[], object]) -> None:
-        """One piece of the thread's work, looked at from outside and heard from within."""
+        """One piece of the thread's work, observed from outside and heard from within."""
         before = process_state(SLOW)
         with self.heard.on_this_thread():
             work()
@@ -125,7 +125,7 @@ class _ByHand(AgentThread):
         self._work: AgentLoop | None = None
 
     def turn(self) -> None:
-        """What the thread does again and again, once."""
+        """One turn of the work that the thread repeats."""
         work = self._work
         if work is not None:
             self.wakeup.set()  # else it would wait for the clock to go on
@@ -164,7 +164,7 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
 
 @contextmanager
 def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """What a thread `kmonitor-beside` would do is done by who waits for it, a turn each."""
+    """The work of a thread `kmonitor-beside` is done by whoever waits for it, a turn each."""
     work, start = BackgroundTask._run, threading.Thread.start
 
     def start_others(thread: threading.Thread) -> None:
@@ -183,7 +183,7 @@ def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Genera
 
 @contextmanager
 def fold_by_hand(fold: Fold, turns: AgentTurns) -> Generator[Callable[[], None]]:
-    """One turn of a fold's thread `kmonitor-fold`, to be called; a study hears what it tells."""
+    """One turn of a fold's thread `kmonitor-fold`, to be called; a study hears its messages."""
     ours, theirs = socket.socketpair()
     ear = FoldConnection(ours)
     mouth = StudyConnection(theirs.detach())

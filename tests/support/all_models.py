@@ -1,4 +1,4 @@
-"""Every model whose peak is foretold and measured, by its name, and how it is compiled."""
+"""Every model whose peak is predicted and measured, by its name, and how it is compiled."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.support.random_models import PREFIX, random_model
 from tests.support.trained_models import MADE_WITH
 
 MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT, **FRESH}
-"""What makes each."""
+"""Function that makes each."""
 
 
 def compiled(name: str, optimizer: str = "adam") -> Any:

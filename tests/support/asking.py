@@ -1,4 +1,4 @@
-"""Functions of trials: each asks whoever runs it."""
+"""Functions of trials: each sends a request to whoever runs it."""
 
 import multiprocessing.pool  # noqa: F401 - it names this process' main as `Trials` names scripts
 from typing import Any
@@ -8,13 +8,13 @@ from kmonitor_agent.studies.fold import NotAnswered
 
 
 def asked(fold: Fold) -> Any:
-    """What it is answered, twice, the second time to a large question."""
+    """Its answers, twice, the second time to a large question."""
     answer = fold.ask("what")
     return [answer["q"], answer["i"], len(answer["big"]), len(fold.ask(b"y" * 400000)["q"])]
 
 
 def refused(fold: Fold) -> Any:
-    """What it is told when answering fails."""
+    """The error that it gets when answering fails."""
     try:
         return fold.ask("what")
     except NotAnswered as exc:
@@ -22,7 +22,7 @@ def refused(fold: Fold) -> Any:
 
 
 def met(fold: Fold) -> Any:
-    """What it is answered."""
+    """Its answer."""
     return fold.ask("met")
 
 
@@ -32,5 +32,5 @@ def came_to(fold: Fold) -> None:
 
 
 def called(fold: Fold, function: Any) -> Any:
-    """What another function makes of 1."""
+    """The result of another function for 1."""
     return function(1)

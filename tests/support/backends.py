@@ -34,7 +34,7 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @functools.cache
 def backend_here() -> str:
-    """What Keras runs on in this process: asked for, else the first that is installed."""
+    """Backend of Keras in this process: the requested one, else the first that is installed."""
     found = [
         name for name in ("tensorflow", *OTHERS) if importlib.util.find_spec(name) is not None
     ]
@@ -47,10 +47,11 @@ def backend_here() -> str:
 
 
 def on_backend(*names: str, only: tuple[str, ...] = OTHERS) -> Any:
-    """Modules that need a backend; the test module that asks is skipped where it is not there.
+    """Modules that need a backend; the test module that calls this is skipped where one is
+    missing.
 
     Args:
-        names: What to import; the answer is one module, or a list of several.
+        names: Modules to import; the answer is one module, or a list of several.
         only: The backends that its tests are for.
     """
     here = backend_here()
@@ -61,7 +62,7 @@ def on_backend(*names: str, only: tuple[str, ...] = OTHERS) -> Any:
             allow_module_level=True,
         )
     modules = [importlib.import_module(name) for name in names]
-    # What the imports made is never garbage; without it a collection takes ten times as long.
+    # Objects of the imports are never garbage; without this a collection takes ten times as long.
     gc.collect()
     gc.freeze()
     return modules[0] if len(modules) == 1 else modules

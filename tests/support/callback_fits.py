@@ -1,4 +1,4 @@
-"""Fits of a small model with the callback, and what the callback told of them."""
+"""Fits of a small model with the callback, and the callback's events of them."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def monitor() -> Any:
 
 @pytest.fixture
 def told(folders: Folders) -> Callable[[Any], list[AnyEvent]]:
-    """Ends a callback's run and reads what it told."""
+    """Ends a callback's run and reads its events."""
 
     def read(callback: Any) -> list[AnyEvent]:
         assert callback._run_recorder.faults.counts() == {}

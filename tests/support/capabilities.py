@@ -1,4 +1,4 @@
-"""What this machine lacks to run a part of the tests, and how that is told.
+"""Things that this machine lacks to run a part of the tests, and their report.
 
 A part that cannot run here is reported NOT RUN and fails the session, unless the variable named
 beside it allows that: a green result never hides tests that did not happen.
@@ -39,11 +39,11 @@ class Capability:
     modules: tuple[str, ...] = ()
 
     def is_allowed_to_lack(self) -> bool:
-        """Whether the caller asked to pass without these tests."""
+        """True if the caller requested to pass without these tests."""
         return os.environ.get(self.allowed_by, "") not in {"", "0"}
 
     def is_needed_by(self, file: Path) -> bool:
-        """Whether a test file cannot even be imported without it."""
+        """True if a test file cannot even be imported without it."""
         return any(
             name == module or name.startswith(f"{module}.")
             for name in _imported_by(file)
@@ -190,7 +190,7 @@ CAPABILITIES = (
 
 @functools.cache
 def _imported_by(file: Path) -> frozenset[str]:
-    """What a file imports at module level, through our own support modules as well."""
+    """Modules that a file imports at module level, through our own support modules as well."""
     names = set(_IMPORTED.findall(file.read_text(encoding="utf-8")))
     for name in list(names):
         if name.startswith("tests.support."):

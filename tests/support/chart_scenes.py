@@ -107,7 +107,7 @@ def _with_charts(stage: Stage, *keys: str, counted: bool = False) -> QWidget:
 
 
 def resources(stage: Stage) -> QWidget:
-    """What a training can run out of: the table on the right, and two charts."""
+    """Resources that a training can run out of: the table on the right, and two charts."""
     window = _with_charts(stage, "open_files", "ram_left_bytes", counted=True)
     sources = {
         "ram_left_bytes": ("bytes", "host: available memory"),

@@ -64,19 +64,19 @@ def shown_chart(qtbot: QtBot, first: ChartState | None = None) -> LiveChart:
 
 
 def image_of(chart: QWidget) -> QImage:
-    """What is painted now."""
+    """Its present picture."""
     QApplication.processEvents()
     return chart.grab().toImage()
 
 
 def has_colour(image: QImage, colour: str, x: int, ys: range, *, within: int = 60) -> bool:
-    """Whether a column of the image has a colour like this."""
+    """True if a column of the image has a colour like this."""
     wanted = QColor(colour)
     return any(_distance(image.pixelColor(x, y), wanted) <= within for y in ys)
 
 
 def has_line(image: QImage, card: str, x: int, ys: range) -> bool:
-    """Whether something brighter than grid lines crosses a column of the image."""
+    """True if something brighter than grid lines crosses a column of the image."""
     back = QColor(card)
     return any(_distance(image.pixelColor(x, y), back) > 75 for y in ys)
 

@@ -54,13 +54,13 @@ def damaged_ways(whole: bytes, seed: int, flips: int) -> list[bytes]:
 
     Args:
         whole: The file.
-        seed: Of the places.
-        flips: How many of the files have one wrong bit at any place; more have it at given ones.
+        seed: Seed of the positions.
+        flips: Number of files with one wrong bit at any position; more have it at given ones.
     """
     random = Random(seed)  # noqa: S311 - places, no secrets
     length = len(whole)
     places = [random.randrange(length) for _ in range(flips)]
-    # In magic, checksum and header; at both ends of the rest; where once nobody noticed.
+    # In magic, checksum and header; at both ends of the rest; at a place once missed.
     places += [0, 7, 8, 69, BLOCK_BYTES - 1, BLOCK_BYTES, 16234, 16363, 16410]
     places += [length - back for back in (1, 2, 40, 400)]
     ways = [_flipped(whole, place, 1 << random.randrange(8)) for place in places if place < length]

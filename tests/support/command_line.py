@@ -1,4 +1,4 @@
-"""The command line as a process of its own, as a user starts it."""
+"""The command line as a separate process, as a user starts it."""
 
 import json
 import os
@@ -16,7 +16,7 @@ MODULE = "kmonitor.cli.main"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command did.
+    """Result of a command.
 
     Attributes:
         status: Exit status.
@@ -49,10 +49,10 @@ def kmonitor(
     """Run `kmonitor ARGUMENTS` to its end.
 
     Args:
-        arguments: Of the command line.
+        arguments: Arguments of the command line.
         environ: Variables on top of the test's own; an empty one is taken away.
         given: Standard input; None: there is none.
-        folder: Where it is typed; None: where the tests run.
+        folder: Working directory; None: that of the tests.
         timeout_s: Longest wait, seconds.
     """
     with start_kmonitor(*arguments, environ=environ, folder=folder) as process:

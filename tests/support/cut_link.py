@@ -66,7 +66,7 @@ class Cable:
         _ip("netns", "del", self.far)
 
     def command(self, *words: str) -> list[str]:
-        """What to start so that a command runs at the other end."""
+        """Command line that runs a command at the other end."""
         return ["ip", "netns", "exec", self.far, *words]
 
     def cut(self, how: str) -> None:

@@ -1,4 +1,4 @@
-"""A whole window fed by hand: no hub, no threads; what it asks is answered by the test."""
+"""A whole window fed by hand: no hub, no threads; the test answers its requests."""
 
 import gc
 from typing import Final, cast
@@ -38,7 +38,7 @@ from tests.support.made_up_runs import (
 WINDOW: Final = [
     pytest.mark.gui,
     pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
+    # A warning on something that the offscreen platform cannot do and does not need.
     pytest.mark.qt_log_ignore("This plugin does not support"),
 ]
 """Marks of every test of a window."""
@@ -97,7 +97,7 @@ class DeskWindow:
         self.desk.connected(told_hub())
 
     def tell_runs(self, *runs: RunSummary) -> None:
-        """The hub tells of these; questions that follow are answered."""
+        """The hub reports these runs; requests that follow are answered."""
         self._runs |= {run.run: run for run in runs}
         self.desk.apply_message(told_runs(*runs))
         self.answer()
@@ -116,7 +116,7 @@ class DeskWindow:
         self.settle()
 
     def answer(self) -> None:
-        """Answer every open question about columns of runs that were told of."""
+        """Answer every open request for columns of runs that were reported."""
         open_questions = [pair for pair in self.asked if isinstance(pair[1], SeriesRequest)]
         self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesRequest)]
         for number, asked in open_questions:
@@ -125,7 +125,7 @@ class DeskWindow:
                 self.desk.apply_message(told_series(question, run, number))
 
     def commands(self) -> list[CommandRequest]:
-        """The commands that were asked."""
+        """The requested commands."""
         return [m for _, m in self.asked if isinstance(m, CommandRequest)]
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""A real hub that listens on the network of this machine, and devices with keys of their own."""
+"""A real hub that listens on the network of this machine, and devices with their own keys."""
 
 import os
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ BIND = "127.0.0.1:0"
 
 
 def new_keys() -> KeyPair:
-    """Keys of a device that nobody knows yet."""
+    """Keys of a device that no one knows yet."""
     return KeyPair(*zmq.curve_keypair())
 
 
@@ -38,7 +38,7 @@ class ListeningHub:
     Attributes:
         live: The process.
         client: This user's own client.
-        address: Where it listens.
+        address: Address that it listens on.
     """
 
     live: LiveHub

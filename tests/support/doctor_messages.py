@@ -1,4 +1,4 @@
-"""What `kmonitor doctor` can say that is not well, as its code says it."""
+"""Findings of `kmonitor doctor` that are not good, as its code says them."""
 
 import ast
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ class DoctorMessage:
     """A finding that is a note or bad.
 
     Attributes:
-        subject: What was looked at; of one with a name in it, what stands before the name.
-        words: The longest piece of what is said that is the same each time; empty where another
+        subject: The subject examined; if it contains a name, the part before the name.
+        words: The longest piece of the text that is the same each time; empty where another
             part's message is passed on.
     """
 

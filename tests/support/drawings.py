@@ -44,7 +44,7 @@ class Drawing:
         return ["".join(each.itertext()) for each in self.all("text")]
 
     def titles(self) -> list[str]:
-        """What is said under the pointer."""
+        """Texts under the pointer."""
         return ["".join(each.itertext()) for each in self.all("title")]
 
     def strokes(self) -> list[str]:

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What of the agent a script or Keras calls, with the process compared around each call."""
+"""Entry points of the agent for a script or Keras, with the process compared around each call."""
 
 import threading
 from collections import Counter
@@ -14,7 +14,7 @@ HOOKS: Final = (
     *("set_params", "set_model", "on_train_begin", "on_train_end"),
     *("on_epoch_begin", "on_epoch_end", "on_part_end", "on_part_begin"),
 )
-"""Of the callback; those of a step are there from a fit's begin to its end."""
+"""Hooks of the callback; those of a step exist from a fit's begin to its end."""
 
 _STEP_HOOKS: Final = ("on_train_batch_begin", "on_train_batch_end")
 
@@ -23,8 +23,8 @@ class EntryPoints:
     """Compares around each call.
 
     Attributes:
-        calls: How often each entry point was called.
-        found: What a call changed, with its name.
+        calls: Number of calls of each entry point.
+        found: Changes by a call, with its name.
     """
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _TICK_S = 0.01
 
 
 def main() -> None:
-    """Emit at an even rate, wait for the last confirmation, tell the figures."""
+    """Emit at an even rate, wait for the last confirmation, print the figures."""
     count, per_s = int(sys.argv[1]), float(sys.argv[2])
     run, session = new_id(), new_id()
     started = SessionStarted(

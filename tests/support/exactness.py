@@ -21,11 +21,11 @@ from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.wire.messages.commands import ReloadMode
 
 Reloading = Callable[[Framework, Any, CheckpointStore, CheckpointTag], ReclaimOutcome]
-"""What is done at each chosen moment."""
+"""Action at each chosen moment."""
 
 
 def seed_keras(seed: int) -> None:
-    """The same seeds each time, also of Keras 3's generator for what has no seed of its own."""
+    """The same seeds each time, also of Keras 3's generator for what has no own seed."""
     keras = importlib.import_module("keras")
     generators = importlib.import_module("keras.src.random.seed_generator")
     generators.global_seed_generator()  # made first: making it draws a number
@@ -36,22 +36,22 @@ def seed_keras(seed: int) -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """How to make a model and fit it; every run starts from the same seeds.
+    """Recipe to make a model and fit it; every run starts from the same seeds.
 
     Attributes:
         name: For people and for the test's id.
         model: Makes the compiled model.
-        data: What `fit` is given, made anew for each run.
+        data: Data for `fit`, made again for each run.
         fit: Further arguments of `fit`.
-        callbacks: Those that run beside the one that reloads, made anew for each run.
-        epochs: How many.
-        reload_last: Whether the reloading callback comes behind the others.
-        why_assign: Words of the reason why variables are not made anew here; empty: they are.
+        callbacks: Those that run beside the one that reloads, made again for each run.
+        epochs: Number of epochs.
+        reload_last: True if the reloading callback comes behind the others.
+        why_assign: Words of the reason why variables are not recreated here; empty: they are.
         inexact: Words of the announcement that a reload changes this result; empty: it does not.
         left_out: Words of what a reload leaves out here; empty: nothing.
         beside: Further state that the result depends on, as arrays.
         seed: Seeds everything before the model is made.
-        seed_all: How.
+        seed_all: Function that seeds it.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Moments:
         name: For people and for the test's id.
         epochs: Ends of these epochs.
         batches: After these (epoch, batch); with several steps in one execution not every batch
-            is told: the next that is counts.
+            is reported: the next that is counts.
     """
 
     name: str
@@ -94,13 +94,13 @@ MOMENTS = (EPOCH_END, MID_EPOCH, THREE_TIMES)
 
 @dataclass(frozen=True)
 class Result:
-    """What a training ended with.
+    """Results of a training.
 
     Attributes:
         history: Keras' History, all epochs.
-        state: The exact state: where each variable belongs, without names that counters touch.
+        state: The exact state: values by the variables' places, without names that counters touch.
         extra: `Scenario.beside`, and what Python's and numpy's generators give next.
-        outcomes: What each reload said; none in a plain run.
+        outcomes: Outcome of each reload; none in a plain run.
     """
 
     history: dict[str, list[Any]]
@@ -120,10 +120,10 @@ def run_reloaded(
     """The same training, reloaded at these moments.
 
     Args:
-        scenario: What to train.
-        moments: When to reload.
-        folder: For checkpoints.
-        mode: How variables come back, "assign" or "recreate"; None: the default.
+        scenario: Training to run.
+        moments: Moments to reload at.
+        folder: Folder for checkpoints.
+        mode: Way in which variables come back, "assign" or "recreate"; None: the default.
     """
 
     def reloading(
@@ -153,7 +153,7 @@ def assert_same(one: Result, other: Result) -> None:
 
 
 def assert_reloaded(scenario: Scenario, result: Result, *, mode: ReloadMode | None = None) -> None:
-    """Every reload succeeded, in the mode asked for or with the reason why not."""
+    """Every reload succeeded, in the requested mode or with the reason why not."""
     assert result.outcomes, "no reload happened"
     recreated = mode == "recreate" and not scenario.why_assign
     for outcome in result.outcomes:
@@ -244,7 +244,7 @@ class _Reloads:
 
 
 class _Hooks:
-    """What Keras calls; mixed with the callback class of the model's own Keras."""
+    """Hooks that Keras calls; mixed with the callback class of the model's own Keras."""
 
     reloads: _Reloads
     model: Any

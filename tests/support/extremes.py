@@ -20,12 +20,12 @@ _TEXTS = ("", "a", "A" * 64, "a" * 65, "../x", "a b", "a\n", "0" * 64, "\0", "=1
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A message as plain data, with one field at an end of what it can be.
+    """A message as plain data, with one field at an end of its range.
 
     Attributes:
         path: The field, "limits[0].value".
         plain: The message.
-        is_within: Whether its field allows the value.
+        is_within: True if its field allows the value.
     """
 
     path: str
@@ -66,7 +66,7 @@ def _of(kind: inspect.Type) -> Iterator[tuple[str, Any, bool]]:
             yield from _of_struct(kind)
         case inspect.UnionType():
             for part in kind.types:
-                # What one part refuses another may take: only what none can is beyond.
+                # A value that one part refuses another may take: only what none can is beyond.
                 yield from (each for each in _of(part) if each[2] or len(_others(kind)) == 1)
         case inspect.ListType() | inspect.VarTupleType():
             yield from _of_list(kind)

@@ -31,13 +31,13 @@ ACTIONS: Final = {
     "leave": ["restart"],
     "take_up": ["restart"],
 }
-"""What each training has done, whatever fails: it is in the records, done or with what failed."""
+"""Actions of each training, whatever fails: each is in the records, done or with its failure."""
 
 SUPERVISED: Final = ("leave", "take_up")
 """Trainings that look for state of an earlier process, and do not go on where it is unreadable."""
 
 NOT_FOLLOWED: Final = {"callback.set_model", "callback.train_begin"}
-"""Faults after which a fit is not followed at all: what was asked for is not done, and counted."""
+"""Faults after which a fit is not followed at all: requests are not done, and counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(slots=True)
 class Report:
-    """What came of the cases of one kind."""
+    """Outcomes of the cases of one kind."""
 
     injected: int = 0
     not_reached: list[str] = field(default_factory=list[str])
@@ -110,7 +110,7 @@ class FailingTrainings:
             pass
 
     def ordered(self, **order: Any) -> dict[str, Any]:
-        """What came of one training."""
+        """Outcome of one training."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -142,9 +142,9 @@ class FailingTrainings:
         return report
 
     def what_is_wrong(self, fit: str, answer: dict[str, Any]) -> str:
-        """What a training shows that a plain one does not; empty: nothing."""
+        """Differences of a training from a plain one; empty: none."""
         if fit in SUPERVISED and answer.get("raised") == "CannotResume":
-            return ""  # the fit says so: going on might be another result
+            return ""  # the fit says so: continuing might be another result
         if answer["status"]:
             return f"ended with {answer['status']}: {answer['output'][-3000:]}"
         if answer["output"] and not _is_of_others(answer["output"]):
@@ -167,10 +167,10 @@ class FailingTrainings:
 
 
 def _is_of_others(output: str) -> bool:
-    """Whether all that was printed is of objects of other packages that could not go quietly."""
+    """True if all output is of objects of other packages that could not go quietly."""
     return PACKAGE not in output and "Exception ignored in: 'h5py" in output
 
 
 def is_of_shard(site: str, shard: int, shards: int) -> bool:
-    """Whether a site is in this part of all; the same in every process."""
+    """True if a site is in this part of all; the same in every process."""
     return zlib.crc32(site.encode()) % shards == shard

@@ -29,17 +29,17 @@ from tests.support.waiting import DEADLINE_S
 
 
 class FakeHub:
-    """Behaves like a hub for one agent unless told otherwise.
+    """Behaves like a hub for one agent by default.
 
     Attributes:
         id: Its hub id.
         got: Every message in order.
         bodies: Events taken so far, by number.
-        acked: Up to where it says that it has committed.
-        ping_ms: What its welcome asks for.
+        acked: Number up to which it says that it has committed.
+        ping_ms: Ping interval in its welcome.
         is_silent: Reads nothing, as if stopped.
         refuses: Bodies that it nacks.
-        loses: How many batches it drops unread.
+        loses: Number of batches that it drops unread.
     """
 
     def __init__(self, path: Path, *, hub_id: str = "hub1", acked: int = 0) -> None:
@@ -62,7 +62,7 @@ class FakeHub:
 
     @property
     def events(self) -> list[AnyEvent]:
-        """What it has, in order."""
+        """Its events, in order."""
         return [decode_event(self.bodies[seq]) for seq in sorted(self.bodies)]
 
     def kinds(self) -> list[str]:
@@ -113,7 +113,7 @@ class FakeHub:
         self.close()
 
     def count(self, kind: type[msgspec.Struct]) -> int:
-        """How many messages of a type came."""
+        """Number of messages of a type that came."""
         return sum(isinstance(message, kind) for message in self.got)
 
     def _serve_one(self) -> None:

@@ -4,7 +4,7 @@ The agent's sources are rewritten while they are imported: `f(x)` is `__fault__(
 which calls the same function in the same frame, unless this is the site whose turn it is to raise.
 Attributes and items of objects of other packages, iteration over what they give, and imports
 within functions are sites too: each may run others' code. Installed before the agent is imported,
-in a process of its own; nothing of it is in the program.
+in a separate process; nothing of it is in the program.
 """
 
 import ast
@@ -27,7 +27,7 @@ NAMED: Final = ("system", "zeromq", "hdf5", "psutil", "nvml", "keras", "tensorfl
 """Kinds of callees that fail in all ways; of others, see `OTHERS`."""
 
 OTHERS: Final = ("numpy", "library", "python")
-"""Of these an allocation may fail."""
+"""Kinds of callees in which an allocation may fail."""
 
 _BY_ROOT: Final = {
     "zmq": "zeromq",
@@ -49,7 +49,7 @@ _PURE: Final = frozenset(
 
 @dataclass(slots=True)
 class Met:
-    """What was met at a site: the kind of callee, and how often one was about to be called."""
+    """A site that was met: the kind of callee, and the number of calls."""
 
     kind: str
     times: int = 0
@@ -57,12 +57,12 @@ class Met:
 
 @dataclass(slots=True)
 class Injection:
-    """What is to fail.
+    """Fault to inject.
 
     Attributes:
-        site: Where; empty: nowhere.
-        nth: Which time, from 1.
-        error: What is raised.
+        site: Site of the fault; empty: none.
+        nth: Number of the call that fails, from 1.
+        error: Error that is raised.
     """
 
     site: str = ""
@@ -72,7 +72,7 @@ class Injection:
 
 @dataclass(slots=True)
 class Sites:
-    """Of this process: what was met since `is_armed`, and what fails."""
+    """Sites met in this process since `is_armed`, and the fault to inject."""
 
     is_armed: bool = False
     met: dict[str, Met] = field(default_factory=dict[str, Met])
@@ -156,7 +156,7 @@ def _fails_at_once(error: BaseException) -> Iterator[Any]:
 
 
 def _kind_of(callee: Any) -> str:
-    """What a callee belongs to; empty for the agent's own."""
+    """Package that a callee belongs to; empty for the agent's own."""
     if isinstance(callee, MethodType):
         callee = callee.__func__
     if isinstance(callee, type | FunctionType):

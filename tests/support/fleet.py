@@ -76,7 +76,7 @@ class Training:
             hub=HubChoice(),
             on_command=self._commands.append,
             faults=FaultLog(),
-            agent=AgentThread(),  # as a process of its own
+            agent=AgentThread(),  # as a separate process
         )
         self._link.start()
         fit = FitStarted(
@@ -85,7 +85,7 @@ class Training:
         self._link.emit(fit)
 
     def step(self) -> None:
-        """A sample, epochs around it, and what was asked."""
+        """A sample, epochs around it, and the requested actions."""
         while self._commands:
             self._obey(self._commands.popleft())
         if self._is_paused:
@@ -118,7 +118,7 @@ class Training:
         self.close()
 
     def close(self) -> None:
-        """End its thread; nothing more is told."""
+        """End its thread; nothing more is sent."""
         self._link.close(timeout_s=1.0)
 
     def _end_epoch(self, epoch: int) -> None:
@@ -150,7 +150,7 @@ class Training:
             self._limits = [*kept, *command.args.limits]
             self._link.emit(LimitsInForce(t_s=now_s, limits=self._limits))
         elif command.name in {"pause", "resume", "stop"}:
-            # What is stopped here would leave the window with nothing to look at.
+            # A run that stops here would leave the window with nothing to show.
             self._is_paused = command.name == "pause"
             self._link.emit(Paused(t_s=now_s, paused=self._is_paused))
         elif command.name == "save" or command.name == "collect" or command.name == "reload":  # noqa: PLR1714
@@ -182,7 +182,7 @@ class Training:
 
 
 def main() -> None:
-    """Train until nobody asks for anything any more."""
+    """Train until no one requests anything any more."""
     per_s = float(sys.argv[1])
     asked: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(asked,), daemon=True).start()

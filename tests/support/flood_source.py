@@ -27,14 +27,14 @@ BATCH = 1024
 
 
 def event_of(n_bytes: int) -> bytes:
-    """An encoded event of exactly so many bytes."""
+    """An encoded event of exactly this many bytes."""
     bare = len(encode_event(Notice(t_s=1.0, level="info", code="flood", text=" " * 100)))
     text = " " * (100 + n_bytes - bare)
     return encode_event(Notice(t_s=1.0, level="info", code="flood", text=text))
 
 
 def main() -> None:
-    """Send, wait for the confirmation, tell the figures."""
+    """Send, wait for the confirmation, print the figures."""
     address, count = parse_direct_address(sys.argv[1]), int(sys.argv[2])
     body = event_of(int(sys.argv[3]))
     run, session = new_id(), new_id()

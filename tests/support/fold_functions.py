@@ -20,7 +20,7 @@ LITTLE = 16 * 2**20
 
 
 def told(fold: Fold) -> dict[str, Any]:
-    """What a fold knows of itself."""
+    """A fold's knowledge of itself."""
     (fold.directory / "note").write_text("kept")
     return {"index": fold.index, "seed": fold.seed, "attempt": fold.attempt, "pid": os.getpid()}
 
@@ -55,7 +55,7 @@ def split(fold: Fold) -> tuple[int, int]:
 
 
 def by_index(fold: Fold) -> Any:
-    """Fold 0 behaves, each other one ends in a way of its own."""
+    """Fold 0 behaves, each other one ends in its own way."""
     return WAYS[fold.index](fold)
 
 
@@ -73,7 +73,7 @@ def leak_in_child(fold: Fold) -> None:
 
 
 def out_of_address_space(fold: Fold) -> None:
-    """Asks for more than a limit of the system's lets it have."""
+    """Requests more than a limit of the system's lets it have."""
     resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
     bytearray(2**32)
 
@@ -89,12 +89,12 @@ def segfault(fold: Fold) -> None:
 
 
 def be_killed(fold: Fold) -> None:
-    """Is killed by somebody."""
+    """Is killed from outside."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def be_interrupted(fold: Fold) -> None:
-    """Gets a Ctrl+C of its own."""
+    """Gets its own Ctrl+C."""
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait()
 
@@ -114,7 +114,7 @@ def print_much(fold: Fold) -> str:
 
 
 class Unspeakable(Exception):
-    """An error whose text cannot be told."""
+    """An error whose text cannot be read."""
 
     @override
     def __str__(self) -> str:
@@ -123,12 +123,12 @@ class Unspeakable(Exception):
 
 
 def fail_without_text(fold: Fold) -> None:
-    """Raises what cannot be told."""
+    """Raises an error that cannot be sent."""
     raise Unspeakable
 
 
 def leave(fold: Fold) -> None:
-    """Leaves by itself."""
+    """Leaves on its own."""
     os._exit(4)
 
 
@@ -163,7 +163,7 @@ def wait_for_each_other(fold: Fold) -> str:
 
 
 def count_each_other(fold: Fold) -> int:
-    """How many folds ran while it did, itself included."""
+    """Number of folds that ran at the same time, itself included."""
     met = fold.directory.parent / "running"
     met.mkdir(exist_ok=True)
     mine = met / str(fold.index)
@@ -184,7 +184,7 @@ def leave_once(fold: Fold) -> str:
 
 
 def wait_with_others(fold: Fold) -> None:
-    """Holds shared memory and a process that left its group, tells so, and waits for ever."""
+    """Holds shared memory and a process that left its group, reports it, and waits for ever."""
     shared = shared_memory.SharedMemory(create=True, size=2**20)
     sleeper = subprocess.Popen(
         [sys.executable, "-c", "import threading; threading.Event().wait()"],

@@ -32,9 +32,9 @@ def run_script(folder: Path, text: str, *words: str) -> "subprocess.CompletedPro
     """Run a script in its folder to its end.
 
     Args:
-        folder: Where the script goes and runs.
-        text: What it does; indented as one likes.
-        words: Before its path; none: Python alone.
+        folder: Folder where the script is written and runs.
+        text: Its source; any indentation.
+        words: Words before its path; none: Python alone.
     """
     path = folder / "script.py"
     path.write_text(textwrap.dedent(text))
@@ -51,7 +51,7 @@ def run_script(folder: Path, text: str, *words: str) -> "subprocess.CompletedPro
 
 
 def start_script(folder: Path, text: str) -> "subprocess.Popen[Any]":
-    """Start a script in its folder, in a process group of its own; what it says is kept."""
+    """Start a script in its folder, in its own process group; its output is kept."""
     path = folder / "script.py"
     path.write_text(textwrap.dedent(text))
     with (folder / "said").open("ab") as said:
@@ -85,7 +85,7 @@ def of_any_fold() -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """True if a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -15,7 +15,7 @@ def train_fold(fold: Fold) -> dict[str, Any]:
 
 
 def train_alike(fold: Fold) -> dict[str, Any]:
-    """The same; all folds come to the same."""
+    """The same; all folds have the same result."""
     return _trained(fold, 7)
 
 

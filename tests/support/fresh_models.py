@@ -110,7 +110,7 @@ def many_words() -> Any:
 
 
 def several_ends() -> Any:
-    """Three inputs and three outputs with losses and weights of their own."""
+    """Three inputs and three outputs with their own losses and weights."""
     text = layers.Input((64,), dtype="int32")
     picture, numbers = layers.Input((48, 48, 3)), layers.Input((30,))
     t = layers.Conv1D(64, 3, padding="same", activation="relu")(layers.Embedding(5000, 64)(text))
@@ -134,7 +134,7 @@ def several_ends() -> Any:
 
 
 class Contrasted(keras.Model):
-    """A step of its own: two views of a picture shall be alike, others not."""
+    """Its own step: two views of a picture become alike, others not."""
 
     def train_step(self, data: Any) -> Any:
         import tensorflow as tf  # noqa: PLC0415 - a step of TensorFlow's own
@@ -153,7 +153,7 @@ class Contrasted(keras.Model):
 
 
 def contrasted() -> Any:
-    """Two views through one encoder in a step of its own."""
+    """Two views through one encoder in its own step."""
     x = inputs = layers.Input((SIDE, SIDE, 3))
     for n in (32, 64, 128):
         x = layers.Conv2D(n, 3, strides=2, padding="same", use_bias=False)(x)
@@ -244,7 +244,7 @@ def before_activation() -> Any:
 
 
 def weather() -> Any:
-    """Two convolutional LSTMs, the last picture of the film told."""
+    """Two convolutional LSTMs, the last picture of the film predicted."""
     x = inputs = layers.Input((6, 40, 40, 4))
     x = layers.ConvLSTM2D(16, 3, padding="same", return_sequences=True)(x)
     x = layers.ConvLSTM2D(16, 5, padding="same")(x)
@@ -260,4 +260,4 @@ FRESH: dict[str, Callable[[], Any]] = {
         several_ends, contrasted, computed_again, own_loss, nodes, before_activation, weather,
     )
 }  # fmt: skip
-"""Of kinds that no other group has."""
+"""Models of kinds that no other group has."""

@@ -72,11 +72,11 @@ def _generators() -> tuple[Any, ...]:
 
 
 class GlobalCalls:
-    """What was heard.
+    """Calls that were heard.
 
     Attributes:
         found: Each call with the lines that led to it, outermost first.
-        calls: How many calls into C were heard at all.
+        calls: Number of calls into C that were heard at all.
         threads: Names of the threads that were heard.
     """
 
@@ -132,7 +132,7 @@ def heard_on_our_threads() -> Generator[GlobalCalls]:
 
 
 def _only_reads(called: Any, frame: FrameType) -> bool:
-    # `locale.getlocale()` and `setlocale(category)` ask by the same function.
+    # `locale.getlocale()` and `setlocale(category)` query by the same function.
     return called is _locale.setlocale and frame.f_locals.get("locale", "") is None
 
 

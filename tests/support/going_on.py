@@ -1,7 +1,7 @@
-"""A process with further sessions of stored runs, each of which tells a sample at an even rate.
+"""A process with further sessions of stored runs, each of which sends a sample at an even rate.
 
-`python -m tests.support.going_on PER_S RUN=N_EVENTS...`, with KMONITOR_HOME set: N_EVENTS is how
-many the hub has of the run. Says "ready" once the hub knows all; ends with its input.
+`python -m tests.support.going_on PER_S RUN=N_EVENTS...`, with KMONITOR_HOME set: N_EVENTS is the
+number that the hub has of the run. Says "ready" once the hub knows all; ends with its input.
 """
 
 import sys
@@ -16,7 +16,7 @@ _GIB = 2.0**30
 
 
 def main() -> None:
-    """Tell samples until the input ends."""
+    """Send samples until the input ends."""
     per_s = float(sys.argv[1])
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
@@ -42,7 +42,7 @@ def main() -> None:
 
 def _next_boot(run: str, n_events: str, *, number: int) -> SimulatedAgent:
     agent = SimulatedAgent(find_folders(), run=run, name=f"run {number}")
-    # What the hub has is not asked for again, hence empty.
+    # The hub does not request events that it has: hence empty.
     agent.bodies[:0] = [b""] * int(n_events)
     return agent
 

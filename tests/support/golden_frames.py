@@ -1,7 +1,7 @@
 """Every message and event of the protocol once, as bytes that every later version must read.
 
 `python -m tests.support.golden_frames` writes the frames of types that have none yet to
-`tests/data/golden_frames/KM1/`; one that is there is never written again: agents and hubs that
+`tests/data/golden_frames/KM1/`; one that exists is never written again: agents and hubs that
 sent it are out there.
 """
 
@@ -57,7 +57,7 @@ def kinds() -> list[tuple[str, type[msgspec.Struct], Decode]]:
 
 
 def path_of(side: str, kind: type[msgspec.Struct]) -> Path:
-    """Where the frame of a type lies."""
+    """Path of the frame of a type."""
     return FOLDER / f"{side}-{kind.__struct_config__.tag}.msgpack"
 
 

@@ -24,16 +24,16 @@ EPOCH_S = 10.0
 
 @dataclass(frozen=True)
 class Growing:
-    """What grows an epoch, or a fit when `epochs_a_fit` is not 0.
+    """Growth an epoch, or a fit when `epochs_a_fit` is not 0.
 
     Attributes:
         ram_mib: Resident set.
         traces: Live traces of `function`.
-        retained: Of them those that nobody needs.
+        retained: Those traces that no one needs.
         step_s: Step time, seconds.
-        others_mib: What other processes take of the memory that is left.
-        left_mib: What is left of it at first; None: it is not read.
-        counts: Fields of what is counted, with what an epoch adds to each.
+        others_mib: Memory that other processes take of what is left.
+        left_mib: Memory left at first; None: it is not read.
+        counts: Fields of counts, with what an epoch adds to each.
     """
 
     ram_mib: float = 0.0
@@ -65,7 +65,7 @@ def events_of(grows: Growing, n: int, *, first: int = 0) -> Iterator[Event]:
 
 
 def _beside(grows: Growing, unit: int, ram: float) -> dict[str, Any]:
-    """What is left of memory, and what is counted."""
+    """Fields of the memory left, and of counts."""
     fields: dict[str, Any] = {name: 100.0 + unit * per for name, per in grows.counts.items()}
     fields |= {f"{name}_of": 700.0 for name in grows.counts}
     if grows.left_mib is None:
@@ -118,7 +118,7 @@ def epoch_with(
         epoch: Its index.
         ram_mib: Memory of the process, in the sample and at the end.
         beside: Events before the end.
-        ram_of_mib: What it can have.
+        ram_of_mib: Memory that it can have.
         ended: Further fields of the epoch's end.
     """
     t_s = epoch * EPOCH_S

@@ -95,9 +95,9 @@ class Shown:
     """A piece of code on a page.
 
     Attributes:
-        page: Where, such as `zh_CN/folds.md`.
-        number: Which of its blocks, from 0.
-        code: What is shown.
+        page: Its page, such as `zh_CN/folds.md`.
+        number: Index of the block on the page, from 0.
+        code: The code that is shown.
     """
 
     page: str
@@ -124,7 +124,7 @@ def blocks(language: str) -> list[Shown]:
 
 
 def languages() -> set[str]:
-    """What the blocks name as their language."""
+    """Languages that the blocks name."""
     return {block[2] for text in pages().values() for block in _BLOCK.finditer(text)}
 
 
@@ -181,7 +181,7 @@ def command_lines() -> list[tuple[str, list[str]]]:
 def names_only(words: Sequence[str]) -> bool:
     """True if an incomplete line only names a command, such as `kmonitor restore` in a sentence.
 
-    A line with options is there to be typed, so it must be complete.
+    A line with options is meant to be typed, so it must be complete.
     """
     return not any(word.startswith("-") for word in words) or tuple(words) in OPTIONS_NAMED
 

@@ -38,7 +38,7 @@ if __name__ == "__main__":
     with open("model.json", "w") as file:
         file.write(model.to_json())
 """
-"""What a reader calls `train.py`, or `script.py`."""
+"""File names that a reader uses for `train.py`, or `script.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Line:
     """A command line as a page shows it, such as `kmonitor show RUN`.
 
     Attributes:
-        page: Where it stands.
-        words: What follows `kmonitor`.
+        page: Its page.
+        words: Words after `kmonitor`.
     """
 
     page: str
@@ -84,13 +84,13 @@ def _is_whole(words: list[str]) -> bool:
 
 @dataclass(slots=True)
 class Reader:
-    """Types command lines in a folder of their own, with something given for each placeholder.
+    """Types command lines in their own folder, with something given for each placeholder.
 
     Attributes:
-        folder: Where they are typed.
-        stands_for: What is typed for a word of the guide.
+        folder: Folder in which they are typed.
+        stands_for: Text that is typed for a word of the guide.
         environ: Variables on top of the test's own.
-        failures: What went wrong so far: the line, its status and what it said.
+        failures: Failures so far: the line, its status and its output.
     """
 
     folder: Path
@@ -119,7 +119,7 @@ class Reader:
             )
 
     def variables(self) -> Mapping[str, str]:
-        """What its commands, and the scripts that these start, find in their environment."""
+        """Environment of its commands, and of the scripts that these start."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         python = os.pathsep.join([str(_ROOT), str(self.folder)])
         return {"PATH": path, "PYTHONPATH": python, **self.environ}

@@ -108,7 +108,7 @@ def dilated() -> Any:
 
 
 class Apart(layers.Layer):
-    """How far two codes are from each other."""
+    """Distance between two codes."""
 
     def call(self, first: Any, second: Any) -> Any:
         return ops.sqrt(ops.sum(ops.square(first - second), axis=-1, keepdims=True) + 1e-9)
@@ -272,4 +272,4 @@ HELD_OUT: dict[str, Callable[[], Any]] = {
         half_transformer, punished, frames, painter, speaker, wide_and_deep,
     )
 }  # fmt: skip
-"""Looked at when nothing was to be changed any more."""
+"""Inspected when nothing was to be changed any more."""

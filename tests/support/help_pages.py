@@ -1,4 +1,4 @@
-"""The help of every command, read in a process of its own.
+"""The help of every command, read in a separate process.
 
 cyclopts writes the line of a group in the list of commands over the group's own help, and a test
 process has listed them before.
@@ -27,8 +27,8 @@ class HelpPage(msgspec.Struct, frozen=True):
     Attributes:
         path: Its name, and that of its group before it.
         text: As it is written.
-        shown: What `--help` prints at 100 columns.
-        choices: Of each option that has some.
+        shown: Output of `--help` at 100 columns.
+        choices: Choices of each option that has some.
     """
 
     path: tuple[str, ...]
@@ -39,7 +39,7 @@ class HelpPage(msgspec.Struct, frozen=True):
 
 @cache
 def help_pages() -> list[HelpPage]:
-    """Of every command that is not hidden, and those below it."""
+    """Pages of every command that is not hidden, and those below it."""
     ran = subprocess.run(
         [sys.executable, "-m", "tests.support.help_pages"],
         cwd=_ROOT,

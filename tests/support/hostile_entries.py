@@ -26,10 +26,10 @@ class Kind:
     """A kind of entry.
 
     Attributes:
-        name: What it is.
+        name: Description of it.
         make: Puts it at a path; the second path is a file of another program.
-        is_file: Whether it is a plain file of this user, which may be opened and read in part.
-        needs_root: Whether only root can make one.
+        is_file: True if it is a plain file of this user, which may be opened and read in part.
+        needs_root: True if only root can make one.
     """
 
     name: str
@@ -95,12 +95,12 @@ KINDS: Final = (
 
 @dataclass(slots=True)
 class Work:
-    """What one use of a place cost and came to.
+    """Cost and result of one use of a place.
 
     Attributes:
         read_bytes: Bytes that its thread read from the system.
         opened: Paths that its thread opened, in order.
-        error: What it raised; None: nothing.
+        error: Error that it raised; None: none.
     """
 
     read_bytes: int = 0
@@ -109,7 +109,7 @@ class Work:
 
 
 class Observer:
-    """Runs a function on a thread of its own and counts what that reads and opens."""
+    """Runs a function on its own thread and counts what that reads and opens."""
 
     _watched: "dict[int, list[str]]" = {}  # noqa: RUF012 - an audit hook cannot be taken back
     _is_hooked = False
@@ -149,5 +149,5 @@ def _note_open(event: str, args: tuple[object, ...]) -> None:
 
 
 def _bytes_read() -> int:
-    """Of this thread. Source: proc(5), `rchar`."""
+    """Bytes that this thread read. Source: proc(5), `rchar`."""
     return int(_OWN_IO.read_text("ascii").split()[1])

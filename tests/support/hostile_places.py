@@ -1,4 +1,4 @@
-"""Every place where kmonitor opens a file or folder of its own, and what it does there."""
+"""Every place where kmonitor opens its own files or folders, and what it does there."""
 
 import contextlib
 from collections.abc import Callable
@@ -73,9 +73,9 @@ class Place:
     """A place.
 
     Attributes:
-        name: What lies there.
-        path: Where.
-        uses: What is done there, one after the other, whatever the one before raised.
+        name: Description of what lies there.
+        path: Returns its path.
+        uses: Uses of the place, one after the other, whatever the one before raised.
         limit_bytes: Most that all of it may read.
         is_folder: It is one of the state folder's, which the user may have put elsewhere.
     """
@@ -334,7 +334,7 @@ PLACES: Final = (
 """All places."""
 
 RAISED: Final = (OSError, UserError)
-"""What callers of the uses handle, besides what is named in `RAISED_BESIDES`."""
+"""Errors that callers of the uses handle, besides those in `RAISED_BESIDES`."""
 
 
 def furnish(folders: Folders) -> None:

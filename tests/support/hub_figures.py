@@ -1,4 +1,4 @@
-"""Snapshots of a hub, for tests of what is told of them."""
+"""Snapshots of a hub, for tests of its figures."""
 
 import time
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ HUB_NOW = HubSnapshot(
 
 
 def snapshot(book: RunMetricsStore, records: Iterable[RunRecord]) -> Snapshot:
-    """What is known now, by this machine's clock."""
+    """Present metrics, by this machine's clock."""
     return book.snapshot(HUB_NOW, records, time.monotonic())
 
 

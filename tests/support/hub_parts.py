@@ -59,7 +59,7 @@ class HubParts:
     def viewer_service(
         self, send: Send, series: SeriesProvider, verdicts: VerdictProvider
     ) -> ViewerService:
-        """Answers desktops of this user; nobody can be asked about the hub itself."""
+        """Answers desktops of this user; requests about the hub itself go to no one."""
         context = ViewerContext(
             host=socket.gethostname(),
             series=series,
@@ -79,7 +79,7 @@ class HubParts:
         self.database.limit_pages(n)
 
     def spoil(self, statement: str) -> None:
-        """What a stranger does to the database."""
+        """Run a statement on the database, as a stranger would."""
         if self.store:
             stranger = self.database.open_reader()
             stranger.execute("SET default_transaction_read_only = off")
@@ -100,7 +100,7 @@ class HubParts:
     def started_run(
         self, *, pid: int, host: str = "", session: str = "", started_wall_s: float = 1.8e9
     ) -> RunRecord:
-        """A run whose first session has told who it is."""
+        """A run whose first session has announced itself."""
         record = self.event_log.registry.get_or_add(new_id())
         started = SessionStarted(
             t_s=0.0,

@@ -1,4 +1,4 @@
-"""Starts hubs in which one call to the system fails, and tells how each ended; run as a program.
+"""Starts hubs in which one call to the system fails, and prints how each ended; run as a program.
 
 Each hub is a fork of this process, where a hook of Python's own fails the first call of a kind at
 one line of ours. Prints one JSON line for each.
@@ -27,7 +27,7 @@ AUDITED: Final = frozenset(
     | {f"os.{name}" for name in ("scandir", "utime", "truncate")}
     | {f"fcntl.{name}" for name in ("flock", "lockf", "fcntl")}
 )
-"""Calls that Python tells of before it makes them."""
+"""Calls that Python announces before it makes them."""
 
 WRAPPED: Final = ("lstat", "stat", "fstat", "ftruncate", "fsync")
 """Calls of `os` of which it does not."""
@@ -96,7 +96,7 @@ class _Hub:
         return True
 
     def said(self) -> str:
-        """What it wrote to standard error."""
+        """Its standard error."""
         text = (self.home / "said").read_text("utf-8", "replace")
         shutil.rmtree(self.home)
         return text

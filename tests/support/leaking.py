@@ -1,4 +1,4 @@
-"""What a loop leaves behind: functions that TensorFlow knows and entries of gradients."""
+"""Remains of a loop: functions that TensorFlow knows and entries of gradients."""
 
 import gc
 import itertools
@@ -14,8 +14,8 @@ class Left:
     """Counted straight from TensorFlow, not as kmonitor counts.
 
     Attributes:
-        functions: Registered with the runtime.
-        entries: Of custom gradients, in the gradient registry.
+        functions: Functions registered with the runtime.
+        entries: Custom gradients in the gradient registry.
     """
 
     functions: int
@@ -33,7 +33,7 @@ def left() -> Left:
 
 
 def after_each(turn: Callable[[], object], *, turns: int = 3) -> list[Left]:
-    """What is there after each turn of a loop."""
+    """Remains after each turn of a loop."""
     found: list[Left] = []
     for _ in range(turns):
         turn()
@@ -42,7 +42,7 @@ def after_each(turn: Callable[[], object], *, turns: int = 3) -> list[Left]:
 
 
 def grows(found: list[Left]) -> bool:
-    """Whether each turn leaves more than the one before."""
+    """True if each turn leaves more than the one before."""
     return all(
         before.functions < after.functions or before.entries < after.entries
         for before, after in itertools.pairwise(found)
@@ -50,5 +50,5 @@ def grows(found: list[Left]) -> bool:
 
 
 def is_flat(found: list[Left]) -> bool:
-    """Whether no turn after the first leaves anything."""
+    """True if no turn after the first leaves anything."""
     return found[1:] == found[:1] * (len(found) - 1)

@@ -1,7 +1,7 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
 """Real Keras trainings that leak in one way each, as a process: its argument is the way.
 
-What leaks is far above what a small training scatters, so that 30 units are enough. It is written
+The leak is far above what a small training scatters, so that 30 units are enough. It is written
 to at each epoch: a system that pages out what rests would take it from the resident set again.
 """
 
@@ -53,7 +53,7 @@ class KeepsTensors(keras.callbacks.Callback):
 
 
 class KeepsMalloc(keras.callbacks.Callback):
-    """What a native extension forgets to free."""
+    """Leaks memory as a native extension would that forgets to free it."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         libc = ctypes.CDLL(None)
@@ -66,7 +66,7 @@ class KeepsMalloc(keras.callbacks.Callback):
 
 
 class Diagnoses(keras.callbacks.Callback):
-    """Asks for *Diagnose* while it grows, as a user would."""
+    """Requests *Diagnose* while it grows, as a user would."""
 
     def __init__(self, monitor: MonitorCallback) -> None:
         super().__init__()

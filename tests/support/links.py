@@ -38,7 +38,7 @@ QUICK = Timing(
 """The usual order of the link's intervals, shorter."""
 
 PATIENT = replace(QUICK, hello_s=600.0, dead_s=600.0, stall_s=600.0)
-"""The same for tests in which the hub is there all the time.
+"""The same for tests in which the hub is present all the time.
 
 A `FakeHub` serves on the test's own thread, which a busy machine may keep from running for longer
 than a quick link waits: it would take the hub for dead and come back on another socket.
@@ -55,7 +55,7 @@ def session_started(session: str = "session1") -> SessionStarted:
 
 
 def sample(step: int = 0, t_s: float = 0.0) -> Sample:
-    """A sample that can be told from others by its step."""
+    """A sample that can be distinguished from others by its step."""
     return Sample(t_s=t_s, fit=1, step=step, ram_bytes=1e9 + step)
 
 
@@ -118,7 +118,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
 
 
 def spooled(folders: Folders, run: str = "run1") -> list[SpooledEvent]:
-    """What a dead process left, as the hub would find it."""
+    """The events that a dead process left, as the hub would find them."""
     spool = RunSpool.acquire(folders.spool / run)
     assert spool is not None, "the lock is still held"
     with spool:

@@ -1,4 +1,4 @@
-"""A convolutional network described by hand, and what a run tells of it."""
+"""A convolutional network described by hand, and a run's events of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -106,7 +106,7 @@ def file_subject(**changed: Any) -> MapSubject:
 
 
 def told_model(fit: int = 1) -> ModelFacts:
-    """What a run tells of it: layers and weights alone."""
+    """A run's facts of it: layers and weights alone."""
     layers = [
         LayerFacts("conv1", "Conv2D", "(None, 64, 64, 32)", "float32", 896, 896, 3584),
         LayerFacts("relu1", "ReLU", "(None, 64, 64, 32)", "float32"),
@@ -134,7 +134,7 @@ def told_model(fit: int = 1) -> ModelFacts:
 
 
 def told_layout(fit: int = 1, batch: int = 32, scale: float = 1.2) -> list[Event]:
-    """What a run tells of the network, and what its first steps took, that much of the rules."""
+    """A run's events of the network: layout and peak, at this scale of the transient bytes."""
     layout = convolutions()
     found = estimate(layout, Plan(batch))
     peak = found.resident_bytes + scale * found.transient_bytes

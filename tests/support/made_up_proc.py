@@ -28,7 +28,7 @@ class MadeUpProc:
         file: int = 0,
         parent: str = "",
     ) -> None:
-        """Of a fork if `parent` is given, which then has the same command."""
+        """Write the status of a process; with `parent`, of a fork, which has the same command."""
         resident = anonymous + shared + file
         self.write(
             pid,

@@ -1,4 +1,4 @@
-"""Runs, rows and columns as a hub would tell them, for presenters and windows without one."""
+"""Runs, rows and columns as a hub would send them, for presenters and windows without one."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Studies as a hub would tell of them: their own run, what it told, their folds' runs."""
+"""Studies as a hub would report them: their own run, its events, their folds' runs."""
 
 import math
 from dataclasses import dataclass, field
@@ -36,13 +36,13 @@ ENDED: Final[dict[str, tuple[str, str]]] = {
 
 @dataclass
 class MadeUpStudy:
-    """A study of so many folds; each end is a cause, "running" or "queued".
+    """A study with a fold for each end; an end is a cause, "running" or "queued".
 
     Attributes:
-        ends: Of each fold; "hang, finished": it was tried again.
-        study: What the hub says of its own run, beside the usual.
-        has_vram: Whether a GPU is used.
-        name: Of the script.
+        ends: End of each fold; "hang, finished": it was tried again.
+        study: Fields of the hub's summary of its own run, beside the usual.
+        has_vram: True if a GPU is used.
+        name: Name of the script.
     """
 
     ends: list[str]
@@ -51,7 +51,7 @@ class MadeUpStudy:
     name: str = "train.py"
 
     def events(self) -> list[AnyEvent]:
-        """What the study told."""
+        """The study's events."""
         told: list[AnyEvent] = [
             StudyStarted(
                 t_s=0.1,

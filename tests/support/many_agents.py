@@ -1,12 +1,12 @@
-"""Agents of one process, each a real link of a run of its own, at an even rate.
+"""Agents of one process, each a real link of its own run, at an even rate.
 
 `python -m tests.support.many_agents AGENTS PER_S`, with KMONITOR_HOME set. Emits from the first
-line of its input until that ends, waits for the hub, and writes one JSON line: how many samples
-each run emitted, how long each emit took on the clock in microseconds, and the faults of all
-links.
+line of its input until that ends, waits for the hub, and writes one JSON line: the number of
+samples that each run emitted, the time of each emit on the clock in microseconds, and the faults
+of all links.
 
-Before each emit the thread works for a moment, as a training does. What an emit needs has left the
-processor's caches by then: an emit in a loop takes a tenth of the time.
+Before each emit the thread works for a moment, as a training does. The data of an emit has left
+the processor's caches by then: an emit in a loop takes a tenth of the time.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Measures and traces models, each in a process of its own that has TensorFlow imported already.
+"""Measures and traces models, each in a separate process that has TensorFlow imported already.
 
 To import it takes longer than most measurements; what has imported it and done nothing else can
 be forked.
@@ -14,11 +14,11 @@ from typing import Any, Self
 
 
 class NoAnswer(Exception):
-    """A question that its process could not answer; others can be asked."""
+    """A question without an answer from its process; others can be asked."""
 
 
 class MapChildren:
-    """Asks a process that forks another one for each question; to be used with `with`."""
+    """Has a process fork another one for each request; to be used with `with`."""
 
     def __enter__(self) -> Self:
         environ = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -41,7 +41,7 @@ class MapChildren:
         self._parent.wait()
 
     def measured(self, name: str, batch: int, optimizer: str = "adam") -> dict[str, Any]:
-        """What `map_measuring` tells."""
+        """Result of `map_measuring`."""
         return json.loads(self._answer("measured", name, batch, optimizer))
 
     def traced(self, name: str, optimizer: str = "adam") -> str:
@@ -82,7 +82,7 @@ def _main() -> None:
         if not child:
             try:
                 answer = _tell(*json.loads(line))
-            except Exception as exc:  # noqa: BLE001 - goes to who asked
+            except Exception as exc:  # noqa: BLE001 - goes to the caller
                 answer = f"{_FAILED}{type(exc).__name__} {exc}".splitlines()[0]
             print(answer, flush=True)  # noqa: T201 - the answer
             os._exit(0)

@@ -1,4 +1,4 @@
-"""A model's peak as TensorFlow's own allocator counts it, in a process of its own."""
+"""A model's peak as TensorFlow's own allocator counts it, in a separate process."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
     """Bytes before the first step, the highest of each step and what stays, the model's layout.
 
     Args:
-        name: Of a model of `map_models`.
+        name: Name of a model of `map_models`.
         batch: Examples a step.
         optimizer: Keras' name of it.
     """

@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""Models whose peak memory is foretold and measured: those of the field, and awkward ones."""
+"""Models whose peak memory is predicted and measured: those of the field, and awkward ones."""
 
 from collections.abc import Callable
 from typing import Any

@@ -26,7 +26,7 @@ def map_of_file(stage: Stage) -> QWidget:
 
 
 def map_of_run(stage: Stage) -> QWidget:
-    """A run that told layers and weights alone."""
+    """A run that sent layers and weights alone."""
     stage.live()
     stage.tell(told_model())
     stage.desk.controller.memory.open()
@@ -34,7 +34,7 @@ def map_of_run(stage: Stage) -> QWidget:
 
 
 def map_measured(stage: Stage) -> QWidget:
-    """A run that told how its layers are connected, and what two batch sizes took."""
+    """A run that sent how its layers are connected, and the memory of two batch sizes."""
     stage.live(batch_size=64)
     stage.tell(*told_layout(), *told_layout(fit=2, batch=64, scale=1.1))
     stage.desk.controller.memory.open()
@@ -42,7 +42,7 @@ def map_measured(stage: Stage) -> QWidget:
 
 
 def map_no_model(stage: Stage) -> QWidget:
-    """A run that has not told its model yet."""
+    """A run that has not sent its model yet."""
     stage.live()
     stage.desk.controller.memory.open()
     return _worked_out(stage)
@@ -63,7 +63,7 @@ def map_refused(stage: Stage) -> QWidget:
 
 
 def map_device(stage: Stage) -> QWidget:
-    """What a GPU holds."""
+    """Contents of a GPU."""
     stage.live()
     stage.tell(told_model(), *gpu_readings())
     memory = stage.desk.controller.memory
@@ -83,7 +83,7 @@ def map_device_cpu(stage: Stage) -> QWidget:
 
 
 def load_cost(stage: Stage) -> QWidget:
-    """What each way to load a file took, beside what is in it."""
+    """Cost of each way to load a file, beside its contents."""
     shown = _file_window(stage)
     desk = LoadCostStore()
     desk.finish(COSTS)
@@ -156,7 +156,7 @@ FILE: Final = ModelFile(
 
 
 def gpu_readings() -> list[events.Event]:
-    """As a GPU's driver and TensorFlow's allocator tell it."""
+    """As a GPU's driver and TensorFlow's allocator report it."""
     sources = {
         "device_total_bytes": "driver: NVML, device total",
         "device_used_bytes": "driver: NVML, all processes",

@@ -45,7 +45,7 @@ CONFIG: dict[str, Any] = {
         "jit_compile": False,
     },
 }
-"""Of a model with one layer, compiled."""
+"""The file of a model with one layer, compiled."""
 
 
 def weights_file() -> bytes:

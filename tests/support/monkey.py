@@ -33,7 +33,7 @@ _CTRL: Final = Qt.KeyboardModifier.ControlModifier
 _SHIFT: Final = Qt.KeyboardModifier.ShiftModifier
 _PLAIN: Final = Qt.KeyboardModifier.NoModifier
 _LETTERS: Final = "qz7é中 "
-"""Of which no command and no host is made."""
+"""Letters of which no command and no host is made."""
 
 _KEYS: Final = [
     *(
@@ -61,9 +61,9 @@ class Monkey:
     """Acts on one app; main thread only.
 
     Attributes:
-        seed: Which user it is.
-        n_actions: How often it acted.
-        last: What it did, the newest last.
+        seed: Seed of the user.
+        n_actions: Number of actions.
+        last: Its last actions, the newest last.
     """
 
     def __init__(self, app: KmonitorApp, seed: int, folder: Path) -> None:
@@ -91,7 +91,7 @@ class Monkey:
         }
 
     def choose(self) -> tuple[str, str, Callable[[], object]]:
-        """What to do next: its kind, in words, and the act."""
+        """The next action: its kind, in words, and the act."""
         while True:
             kind, found = self._kind_and_act()
             if found is not None:
@@ -104,7 +104,7 @@ class Monkey:
         return self._random.choice(choices) if choices else None
 
     def happens(self, part: float) -> bool:
-        """Whether something that happens so often, 0..1, happens now."""
+        """True with this probability, 0..1."""
         return self._random.random() < part
 
     def _kind_and_act(self) -> tuple[str, tuple[str, Callable[[], object]] | None]:
@@ -272,7 +272,7 @@ def _insert(field: QLineEdit | QPlainTextEdit, text: str) -> None:
 
 
 def _answer(dialog: QFileDialog, file: str) -> None:
-    # It would ask back in a loop of its own, in which nobody answers.
+    # It would ask back in its own loop, in which no one answers.
     dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
     dialog.selectFile(file)
     dialog.accept()

@@ -21,7 +21,7 @@ from tests.support.watched_loop import WatchedLoop
 
 @dataclass(frozen=True, slots=True)
 class Calm:
-    """What is there while nothing happens."""
+    """Objects and memory that exist while nothing happens."""
 
     windows: Counter[str]
     widgets: Counter[str]
@@ -37,7 +37,7 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, name: str, say: Callable[[st
     Args:
         app: The window.
         loop: Its loop.
-        name: What its own run is called; no other run is.
+        name: Name of its own run and of no other.
         say: Starts and ends that run: "start", "end".
     """
     _close_all(app)
@@ -53,12 +53,12 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, name: str, say: Callable[[st
     # Cards that were added are the user's, and no leak.
     app.controller.arrangement_controller.reset()
     if app._hosts is not None:
-        # Each has threads of its own for as long as it is shown.
+        # Each has its own threads for as long as it is shown.
         for address in [address for address in app._hosts.bridges() if address]:
             app._hosts.remove(address)
     # The clipboard holds what was copied last.
     QApplication.clipboard().clear()
-    # While it goes on the header has more chips or less.
+    # While it continues the header has more chips or less.
     say("end")
     loop.until(lambda: _has_ended(app, run), "its end")
     app.window.run_tree.run_chosen.emit(run)
@@ -66,7 +66,7 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, name: str, say: Callable[[st
 
 
 def counted(app: KmonitorApp) -> Calm:
-    """What is there now; what is only kept for another use is given back before."""
+    """Objects and memory now; what is only kept for another use is given back before."""
     gc.collect()
     QPixmapCache.clear()
     ctypes.CDLL(None).malloc_trim(0)

@@ -23,12 +23,12 @@ DESCRIPTORS = 16
 
 
 def descriptors() -> int:
-    """Of this process, now."""
+    """Descriptors of this process, now."""
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def threads() -> int:
-    """Of this process, native ones too."""
+    """Threads of this process, native ones too."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 

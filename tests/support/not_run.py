@@ -1,7 +1,7 @@
 """Pytest hooks that leave out what this machine cannot run, and say so at the end.
 
-The hooks are imported by `tests/conftest.py`. Under xdist the controller collects nothing, so what
-is told at the end depends on the machine and the reports only.
+The hooks are imported by `tests/conftest.py`. Under xdist the controller collects nothing, so the
+report at the end depends on the machine and the reports only.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 from tests.support.capabilities import CAPABILITIES, Capability
 
 NOT_RUN = "NOT RUN: "
-"""How the reason of such a skip begins."""
+"""Begin of the reason of such a skip."""
 
 EXIT_NOT_RUN = 1
 """Status of a session that passed what it ran but could not run everything."""
@@ -56,13 +56,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a session that could not run everything, unless that was asked for."""
+    """Fail a session that could not run everything, unless that was requested."""
     if exitstatus == pytest.ExitCode.OK and _refused() and not _is_worker(session.config):
         session.exitstatus = EXIT_NOT_RUN
 
 
 def _lacking() -> list[Capability]:
-    """What is missing here; the screen is not told apart when Qt as a whole is missing."""
+    """Capabilities missing here; the screen is not listed separately when all of Qt is missing."""
     told: list[Capability] = []
     for one in CAPABILITIES:
         why = one.missing()

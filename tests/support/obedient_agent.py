@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Obey until nobody is there to command."""
+    """Obey until no one is left to command."""
     run, started_file, takes_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     asked: queue.Queue[Command | None] = queue.Queue()
     session = new_id()

@@ -104,7 +104,7 @@ NUMBERS: dict[str, tuple[Any, float]] = {
     "no axes": (np.array(3.0), 3.0),
     "one element": (np.array([[4.0]]), 4.0),
 }
-"""What is a number all the same, and which."""
+"""Odd values that are numbers all the same, with the number."""
 
 NO_NUMBERS: dict[str, Any] = {
     "huge": 10**400,
@@ -133,7 +133,7 @@ NO_NUMBERS: dict[str, Any] = {
     "has no class": HasNoClass(),
     "odd text": OddText("1"),
 }
-"""What cannot be told as a number."""
+"""Values that cannot be sent as a number."""
 
 ODD: dict[str, Any] = {
     **NO_NUMBERS,

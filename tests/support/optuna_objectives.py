@@ -40,7 +40,7 @@ def mixed(trial: Any) -> float:
 
 
 def pruned(trial: Any) -> float:
-    """Reports, and stops where it is told to."""
+    """Reports, and stops on request."""
     x = trial.suggest_float("x", 0.0, 1.0)
     for step in range(5):
         trial.report(float(trial.number), step)
@@ -50,12 +50,12 @@ def pruned(trial: Any) -> float:
 
 
 def wrong(trial: Any) -> float:
-    """Asks for what Optuna refuses."""
+    """Requests what Optuna refuses."""
     return trial.suggest_float("x", 2.0, 1.0)
 
 
 def meeting(trial: Any, folder: str) -> float:
-    """Ends once another trial is there as well."""
+    """Ends once another trial is running as well."""
     (Path(folder) / f"trial-{trial.number}").touch()
     wait_until(lambda: len(list(Path(folder).glob("trial-*"))) > 1, what="the other trial")
     return trial.suggest_float("x", 0.0, 1.0)

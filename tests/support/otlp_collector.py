@@ -21,8 +21,8 @@ class Received:
     """One request.
 
     Attributes:
-        path: Where it was sent.
-        resource: Attributes of who sent it.
+        path: Path that it was sent to.
+        resource: Attributes of its sender.
         metrics: Protobuf's own metrics by name.
     """
 
@@ -43,8 +43,8 @@ class Collector:
     Attributes:
         url: Its base address.
         received: Requests so far.
-        status: What it answers with.
-        location: With a status of the 3xx: where it sends to.
+        status: Status of its answers.
+        location: Target of a redirect, with a status of the 3xx.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A small Keras training that makes two epochs a second until it is asked to stop.
+"""A small Keras training that makes two epochs a second until it gets a request to stop.
 
 `python -m tests.support.paced_training NAME`, with KMONITOR_HOME set.
 """

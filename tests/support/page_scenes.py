@@ -48,7 +48,7 @@ def settings_general(stage: Stage) -> QWidget:
 
 
 def settings_history(stage: Stage) -> QWidget:
-    """What is kept."""
+    """Settings of the history."""
     return _settings(stage, 1)
 
 
@@ -58,7 +58,7 @@ def settings_hosts(stage: Stage) -> QWidget:
 
 
 def settings_keys(stage: Stage) -> QWidget:
-    """Who may connect."""
+    """Settings of the keys that may connect."""
     return _settings(stage, 3)
 
 
@@ -78,7 +78,7 @@ def crash_notice(stage: Stage) -> QWidget:
 
 
 def crash_report(stage: Stage) -> QWidget:
-    """What was kept."""
+    """The crash report that was kept."""
     stage.live()
     _crashed(stage)
     stage.desk.window.crash_notice.show_requested.emit()
@@ -135,7 +135,7 @@ def _settings(stage: Stage, page: int) -> QWidget:
         KeyGrant(key="ab12" * 16, name="anna-laptop", role="operator", since_wall_s=_SINCE_WALL_S),
         KeyGrant(key="7f03" * 16, name="wall display", role="viewer", since_wall_s=_SINCE_WALL_S),
     ]
-    # Its two questions are asked as the page opens.
+    # Its two requests are sent as the page opens.
     hub.apply_reply(replace(told_hub(), request_id=1, rows=48_213, database_bytes=int(0.3 * GIB)))
     hub.apply_reply(KeysReply(request_id=2, keys=keys, address="tcp://0.0.0.0:7400"))
     found = stage.only(SettingsWindow)

@@ -41,7 +41,7 @@ ABSENT: Final = "(absent)"
 
 
 class _Probe(DeprecationWarning):
-    """Never shown: only used to ask for the version of the filters."""
+    """Never shown: only used to get the version of the filters."""
 
 
 SLOW: Final = frozenset({"garbage: frozen"})
@@ -56,7 +56,7 @@ def process_state(left_out: Collection[str] = ()) -> dict[str, Any]:
 def changes(
     before: Mapping[str, Any], after: Mapping[str, Any], allowed: Collection[str] = ()
 ) -> list[str]:
-    """What differs, in words.
+    """Differences, in words.
 
     A state that was absent before is skipped: its module was imported meanwhile.
     """
@@ -203,7 +203,7 @@ def _loaded(name: str) -> Any:
 
 
 def _keras_state(_: Any) -> Any:
-    known = ("object_name_uids", "global_seed_generator")  # read by themselves
+    known = ("object_name_uids", "global_seed_generator")  # read on their own
     trackers = _global_state().GLOBAL_STATE_TRACKER, _global_state().GLOBAL_SETTINGS_TRACKER
     return {
         name: list(value) if isinstance(value, list) else value
@@ -232,7 +232,7 @@ def _keras_settings(keras: Any) -> Any:
 
 
 def filters_version() -> int:
-    """How often the warning filters were touched in this process; nothing is shown for it."""
+    """Version of the warning filters in this process; no warning is shown for it."""
     registry: dict[Any, Any] = {}
     with suppress(_Probe):  # where warnings are errors
         warnings.warn_explicit("probe", _Probe, "probe", 1, module="probe", registry=registry)
@@ -269,12 +269,12 @@ def _logger(logger: logging.Logger) -> Any:
 
 
 def _known_loggers() -> Any:
-    # Only those that are there at both times can differ.
+    # Only those that exist at both times can differ.
     return _Grown(_loggers())
 
 
 class _Frozen(int):
-    """How many objects are frozen: those that die leave, and none comes."""
+    """Number of frozen objects: those that die leave, and none comes."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -324,7 +324,7 @@ def _of_module(module: str, read: Callable[[Any], Any]) -> Callable[[], Any]:
 
 
 def _denormals() -> Any:
-    """Whether this thread's processor rounds the smallest numbers to zero."""
+    """True if this thread's processor rounds the smallest numbers to zero."""
     smallest = sys.float_info.min
     return smallest / 2 > 0.0, (smallest / 2) * 2 == smallest
 
@@ -431,5 +431,6 @@ READERS: Final[dict[str, Callable[[], Any]]] = {
     "kernel: choice of whom to kill": lambda: Path("/proc/self/oom_score_adj").read_text(),
     "kernel: name": lambda: Path("/proc/self/comm").read_text(),
 }
-"""How to read each state. A thread's own (rounding, decimals, signal mask, name counters of Keras)
-are those of the thread that asks: so the turns of our threads are run on the test's own."""
+"""Functions that read each state. A thread's own (rounding, decimals, signal mask, name counters
+of Keras) are those of the calling thread: so the turns of our threads are run on the test's
+own."""

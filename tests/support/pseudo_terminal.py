@@ -21,7 +21,7 @@ from tests.support.command_line import MODULE
 from tests.support.waiting import DEADLINE_S, wait_until
 
 _BEGUN: Final = re.compile(r"\x1b(\[[?\d;]*)?$")
-"""A control sequence that goes on in the next piece."""
+"""A control sequence that continues in the next piece."""
 
 _CONTROL: Final = re.compile(r"\x1b\[([?\d;]*)([@-~])|\x1b.|[\r\n\b\t]|[^\x1b\r\n\b\t]")
 
@@ -61,7 +61,7 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """What is to be seen, without blanks at the ends of lines."""
+        """The visible text, without blanks at the ends of lines."""
         return "\n".join("".join(cells).rstrip() for cells in self._cells)
 
     def feed(self, text: str) -> None:
@@ -125,7 +125,7 @@ class PseudoTerminal:
     """`kmonitor ARGUMENTS` in a terminal of some size; ended at the latest with the block.
 
     Attributes:
-        screen: What is to be seen.
+        screen: The visible screen.
         output: All that was written so far.
         process: The command's.
     """
@@ -183,7 +183,7 @@ class PseudoTerminal:
 
     @property
     def mode(self) -> list[object]:
-        """How the terminal treats keys now."""
+        """The terminal's current treatment of keys."""
         return termios.tcgetattr(self._child)
 
     def type(self, keys: str) -> None:
@@ -223,7 +223,7 @@ class PseudoTerminal:
             try:
                 data = os.read(self._main, 65536)
             except OSError:
-                return  # nobody holds the other end any more
+                return  # no one holds the other end any more
             text = rest + decoder.decode(data)
             cut = _BEGUN.search(text)
             rest = text[cut.start() :] if cut else ""

@@ -1,4 +1,4 @@
-"""Stands for a hub that is asked and answers only when a test says so."""
+"""Stands in for a hub that gets requests and answers only when a test says so."""
 
 from typing import TypeVar
 
@@ -8,10 +8,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class QuestionsAsked:
-    """Give `request_id` to a presenter; look at `messages`.
+    """Give `request_id` to a presenter; check `messages`.
 
     Attributes:
-        messages: What was asked, by number.
+        messages: Requests, by number.
     """
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ PREFIX = "random_"
 """A random model's name is this and its seed."""
 
 HELD_OUT = tuple(f"{PREFIX}{seed}" for seed in range(3000, 3016))
-"""Never looked at one by one."""
+"""Never checked one by one."""
 
 ACTIVATIONS = (
     "relu", "gelu", "silu", "elu", "tanh", "sigmoid", "leaky_relu", "softplus", "mish", "selu",
@@ -54,7 +54,7 @@ class Mixed(layers.Layer):
 
 
 class Stepped(keras.Model):
-    """A step of its own that looks at its inputs twice."""
+    """Its own step that looks at its inputs twice."""
 
     def train_step(self, data: Any) -> Any:
         import tensorflow as tf  # noqa: PLC0415 - a step of TensorFlow's own

@@ -80,7 +80,7 @@ class RandomUser:
         loop.listen()
 
     def play(self, actions: int) -> None:
-        """So many actions, after each of which nothing has failed."""
+        """This many actions, after each of which nothing has failed."""
         for _ in range(actions):
             if mood := self._fleet.moods():
                 self._monkey.last.append(mood)
@@ -93,7 +93,7 @@ class RandomUser:
         return counted(self.app)
 
     def story(self) -> str:
-        """What is needed to see a failure again."""
+        """Facts that are needed to see a failure again."""
         monkey = self._monkey
         last, faults = "\n  ".join(monkey.last), "\n  ".join(self.loop.faults)
         seed = f"seed {monkey.seed}, action {monkey.n_actions}"

@@ -27,7 +27,7 @@ def _is_taken(peer: socket.socket, address: str | tuple[str, int]) -> bool:
     try:
         peer.connect(address)
     except BlockingIOError:
-        return False  # so many at once are not taken by a Unix socket
+        return False  # a Unix socket does not take this many at once
     return True
 
 

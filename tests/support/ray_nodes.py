@@ -16,7 +16,7 @@ class RayNodes:
     """The cluster, whose nodes can be killed.
 
     Attributes:
-        home: Where its nodes keep kmonitor's files, unless they are told the study's places.
+        home: Folder where its nodes keep kmonitor's files, unless they get the study's places.
     """
 
     def __init__(self, cluster: Any, home: Path) -> None:

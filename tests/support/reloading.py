@@ -25,7 +25,7 @@ from kmonitor_agent.wire.messages.commands import ReloadMode
 if TYPE_CHECKING:
     from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 
-# What the imports made is never garbage; without it a collection takes a tenth of the time.
+# Objects of the imports are never garbage; freezing them makes a collection ten times faster.
 gc.collect()
 gc.freeze()
 
@@ -47,7 +47,7 @@ BATCH = 8
 class Reclaim(keras.callbacks.Callback):
     """Runs an action at the end of chosen epochs, or after chosen (epoch, batch) pairs.
 
-    With several steps in one execution not every batch is told: the next that is counts.
+    With several steps in one execution not every batch is reported: the next that is counts.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Reclaim(keras.callbacks.Callback):
 
 @dataclass
 class Training:
-    """How to make a model and fit it; every call of `run` starts from the same seeds."""
+    """Recipe to make a model and fit it; every call of `run` starts from the same seeds."""
 
     model: Callable[[], Any]
     fit: dict[str, Any] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Training:
 
 
 def seed_everything(seed: int) -> None:
-    """The same seeds each time, also of Keras' generator for what has no seed of its own."""
+    """The same seeds each time, also of Keras' generator for what has no own seed."""
     seed_generator.global_seed_generator()  # made first: making it draws a number
     keras.utils.set_random_seed(seed)
     # Keras 3.6 leaves the generator as it is; newer ones may have made another.
@@ -132,7 +132,7 @@ def seed_everything(seed: int) -> None:
 
 @dataclass
 class Result:
-    """What a training ended with."""
+    """Results of a training."""
 
     model: Any
     history: dict[str, list[Any]]
@@ -198,7 +198,7 @@ def arrays(*, samples: int = SAMPLES, validation: bool = True) -> dict[str, Any]
 
 
 def shuffled_dataset() -> dict[str, Any]:
-    """The same as a tf.data pipeline that shuffles anew each epoch, and one for validation."""
+    """The same as a tf.data pipeline that reshuffles each epoch, and one for validation."""
     data = arrays()
     train = tf.data.Dataset.from_tensor_slices((data["x"], data["y"]))
     return {
@@ -221,7 +221,7 @@ def dense_layers(*, units: int = 8) -> list[Any]:
 
 
 def dense_model(**compiled: Any) -> Any:
-    """A small model, compiled with Adam and the binary cross-entropy unless told otherwise."""
+    """A small model, compiled with Adam and the binary cross-entropy by default."""
     model = keras.Sequential([keras.Input((8,)), *dense_layers()])
     settings: dict[str, Any] = {
         "optimizer": keras.optimizers.Adam(0.01),

@@ -59,7 +59,7 @@ def cross_validation(script: Script) -> None:
 
 
 def tf_data(script: Script) -> None:
-    """One dataset for all fits: it shuffles anew for every iterator; validation likewise."""
+    """One dataset for all fits: it reshuffles for every iterator; validation likewise."""
     x, y = arrays()
 
     def noisy(x: Any, y: Any) -> Any:
@@ -91,7 +91,7 @@ def stopping(script: Script) -> None:
 
 
 class Blocks(keras.Model):
-    """Unbuilt until its first fit, with a step of its own."""
+    """Unbuilt until its first fit, with its own step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class Blocks(keras.Model):
 
 
 def unbuilt(script: Script) -> None:
-    """Subclassed models that no one builds, whose step draws without a seed of its own."""
+    """Subclassed models that no one builds, whose step draws without its own seed."""
     x, y = arrays()
     for _ in range(FITS):
         model = Blocks()

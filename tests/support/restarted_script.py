@@ -1,7 +1,7 @@
 # pyright: basic, reportImplicitOverride=false, reportAttributeAccessIssue=false
-"""What every script says that is restarted in tests: its fits, and bit for bit what they left.
+"""Common code of scripts that are restarted in tests: their fits, and their exact results.
 
-Of Keras only what the script itself imported is used: Keras 3 on any backend, or tf_keras.
+It uses only the Keras that the script itself imported: Keras 3 on any backend, or tf_keras.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ def keras_here() -> Any:
 
 
 class Script:
-    """What one process of the script does; the same in every process but for where it resumes."""
+    """One process of the script; all are the same but for where they resume."""
 
     def __init__(self, result: Path, points: tuple[str, ...]) -> None:
         self.told: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ class Script:
         self._fit = 0
 
     def fit(self, model: Any, *callbacks: Any, **arguments: Any) -> Any:
-        """One fit, with our callback before the script's own; what it left is told."""
+        """One fit, with our callback before the script's own; its result is reported."""
         self._fit += 1
         ask = _asking(self._monitor, self._epochs(""), self._epochs("!"), self._result)
         arguments.setdefault("epochs", EPOCHS)
@@ -77,7 +77,7 @@ def _asking(monitor: Any, restarts: set[int], kills: set[int], result: Path) -> 
     was_killed = result.with_suffix(".killed")
 
     class Ask(keras_here().callbacks.Callback):
-        """Asks for restarts, and is killed once."""
+        """Requests restarts, and is killed once."""
 
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
             if epoch in restarts:
@@ -90,7 +90,7 @@ def _asking(monitor: Any, restarts: set[int], kills: set[int], result: Path) -> 
 
 
 def digest_of(model: Any) -> str:
-    """Of all variables, optimizer slots and seeds; metrics begin anew with each epoch."""
+    """Digest of all variables, optimizer slots and seeds; metrics start over with each epoch."""
     from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
 
     steps = framework_for(model).reclaim_steps()
@@ -157,7 +157,7 @@ def batches(x: Any, y: Any) -> Iterator[Any]:
 def run_script(
     scenarios: Mapping[str, Callable[[Script], None]], seed_all: Callable[[int], None]
 ) -> None:
-    """Run what the command line names: SCENARIO RESULT.json [FIT:EPOCH ...], and tell of it.
+    """Run what the command line names: SCENARIO RESULT.json [FIT:EPOCH ...], and report it.
 
     A point that begins with "!" is where the script is killed instead, once.
     """

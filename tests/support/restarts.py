@@ -1,4 +1,4 @@
-"""Scripts that are restarted under `kmonitor run`, and what they and their runs told."""
+"""Scripts that are restarted under `kmonitor run`, and their and their runs' reports."""
 
 import json
 import os
@@ -15,11 +15,11 @@ from tests.support.waiting import DEADLINE_S
 
 
 class Recycled:
-    """What came of a script.
+    """Outcome of a script.
 
     Attributes:
-        result: What it wrote.
-        starts: How many processes it took.
+        result: Its output.
+        starts: Number of processes that it took.
     """
 
     def __init__(self, result: dict[str, Any], starts: int) -> None:

@@ -122,7 +122,7 @@ def _said_by_rows(
 
 
 def _columns(model: QAbstractItemModel, parent: QModelIndex) -> int:
-    # Of a list Qt lets nobody ask.
+    # Qt makes the count of a list private.
     return 1 if isinstance(model, QAbstractListModel) else model.columnCount(parent)
 
 

@@ -1,6 +1,7 @@
-"""An agent without Keras in a process that runs out of something; `python -m` this, told by lines.
+"""An agent without Keras in a process that runs out of something; `python -m` this, driven by
+lines.
 
-Its arguments: what is short (descriptors, tasks, memory), how much of it is left, and when it
+Its arguments: what is short (descriptors, tasks, memory), the amount that is left, and when it
 becomes short (before the link starts, or after it is connected). For each line of its input it
 lets the agent's thread work for some turns and says "turned"; at the end of the input it closes
 the link.
@@ -101,8 +102,8 @@ class ScarceAgent:
     """Such a process from the outside.
 
     Attributes:
-        process: It.
-        turned: How often it said that its thread has worked.
+        process: The process.
+        turned: Times that it said that its thread has worked.
     """
 
     def __init__(self, kind: str, left: int, when: str, group: Path | None) -> None:
@@ -126,11 +127,11 @@ class ScarceAgent:
             self.process.stdin.flush()
 
     def has_turned(self, times: int) -> bool:
-        """Whether it said so as often, or has died."""
+        """True if it said so this often, or has died."""
         return self.turned >= times or self.process.poll() is not None
 
     def end(self) -> str:
-        """Have it end by itself; what it wrote to its error stream."""
+        """Have it end on its own; returns its error stream."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()

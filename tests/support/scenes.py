@@ -1,7 +1,7 @@
 """Every panel and state of the window, each set up from made-up messages at a moment that stands.
 
-`python -m tests.support.scenes FOLDER '<json of Wanted>'` draws them into PNG files, in a process
-of its own: neither the tests before it nor the clock leave a trace in a picture.
+`python -m tests.support.scenes FOLDER '<json of Wanted>'` draws them into PNG files, in a separate
+process: neither the tests before it nor the clock leave a trace in a picture.
 """
 
 import json
@@ -57,7 +57,7 @@ FAR: Final = "me@gpu-02"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be drawn.
+    """Pictures to draw.
 
     Attributes:
         scenes: Names; none: all.
@@ -377,7 +377,7 @@ SCENES: Final[dict[str, Callable[[Stage], QWidget]]] = {
         connect_dialog, guide,
     )
 }  # fmt: skip
-"""By name; each sets a stage and tells what is to be looked at."""
+"""By name; each sets a stage and returns the widget to draw."""
 
 
 def stand_still() -> None:

@@ -1,6 +1,6 @@
 """An agent that speaks KM1 on a real socket without any training behind it.
 
-It keeps every event until the end, so it can rewind to wherever a hub asks.
+It keeps every event until the end, so it can rewind to wherever a hub requests.
 """
 
 import os
@@ -80,7 +80,7 @@ class SimulatedAgent:
         commands: Every command received, repeats included.
         errors: Every error received.
         hubs: Ids of the hubs that welcomed it, in order.
-        on_command: What it does with a command that is new to it.
+        on_command: Called with a command that is new to it.
     """
 
     def __init__(  # noqa: PLR0913 - what a process says of itself
@@ -156,7 +156,7 @@ class SimulatedAgent:
         if self._thread.is_alive():
             self._thread.join(DEADLINE_S)
 
-    # --- what a training would tell ---
+    # --- what a training would send ---
 
     def now_s(self) -> float:
         """The session's `t_s` now."""
@@ -237,7 +237,7 @@ class SimulatedAgent:
         self.epoch += 1
 
     def train_epochs(self, n: int) -> None:
-        """So many epochs, each with a sample and a graph of a model of some size."""
+        """This many epochs, each with a sample and a graph of a model of some size."""
         for _ in range(n):
             self.start_epoch()
             self.sample()
@@ -288,7 +288,7 @@ class SimulatedAgent:
         )
 
     def set_limits(self, limits: list[LimitSpec]) -> None:
-        """Tell the limits in force."""
+        """Report the limits in force."""
         self.limits = limits
         self.emit(LimitsInForce(t_s=self.now_s(), limits=limits))
 
@@ -426,7 +426,7 @@ class SimulatedAgent:
         self.progress(command, "done")
 
     def progress(self, command: Command, state: str, why: str = "") -> None:
-        """Tell where a command stands."""
+        """Report the state of a command."""
         self.emit(
             CommandProgress(
                 t_s=self.now_s(),

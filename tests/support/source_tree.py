@@ -1,4 +1,4 @@
-"""The project's own Python files for the tests of how it is built, parsed as they are asked for.
+"""The project's own Python files for the tests of how it is built, parsed as they are requested.
 
 No tree is kept: all together are a million objects, and every garbage collection of the tests that
 come after, which do many, would look at each of them.
@@ -28,7 +28,7 @@ class SourceFile:
 
     @property
     def tree(self) -> ast.Module:
-        """Its syntax tree, made anew."""
+        """Its syntax tree, parsed again."""
         return ast.parse(self.text, filename=self.name)
 
     def imported(self) -> Iterator[tuple[str, ast.stmt]]:
@@ -58,7 +58,7 @@ def source_files(*folders: str) -> list[SourceFile]:
 
 
 def product_files() -> list[SourceFile]:
-    """What is installed at a user's: the app and the agent."""
+    """Files that are installed at a user's: the app and the agent."""
     return source_files("kmonitor", "kmonitor_agent")
 
 

@@ -1,4 +1,4 @@
-"""What a run left in its spool, once its process has let it go."""
+"""Events that a run left in its spool, once its process has let it go."""
 
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event

@@ -1,4 +1,4 @@
-"""A process that writes a spool with no hub, as a training on a cluster does; told what to do.
+"""A process that writes a spool with no hub, as a training on a cluster does; driven by lines.
 
 `python -m tests.support.spooling`, with KMONITOR_HOME, KMONITOR_SPOOL and a job's variables set.
 Prints its run's id. Each line of its input is a number of samples to emit, "end" or "die".
@@ -27,11 +27,11 @@ from tests.support.waiting import DEADLINE_S
 ROOT = Path(__file__).parents[2]
 
 OTHER_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
-"""Words before a command that runs in a PID namespace of its own, as in a container."""
+"""Words before a command that runs in its own PID namespace, as in a container."""
 
 
 def can_unshare() -> bool:
-    """Whether such a namespace can be made here."""
+    """True if such a namespace can be made here."""
     unshare = shutil.which("unshare")
     if unshare is None:
         return False

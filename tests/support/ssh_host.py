@@ -29,8 +29,8 @@ class SshHost:
     Attributes:
         there: Folders of the kmonitor that is reached through it.
         folder: Its own files: keys, configuration, `bin` of the logins.
-        port: Where it listens.
-        may_forward: Whether it lets sockets be forwarded, from `start` on.
+        port: Port that it listens on.
+        may_forward: True if it lets sockets be forwarded, from `start` on.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class SshHost:
         _script(self.folder / "client" / "ssh", f'exec {_ssh()} -F {config} "$@"')
 
     def trust(self, key: Path | None) -> None:
-        """What the client knows as this host's key; None: nothing."""
+        """Set the client's known key of this host; None: none."""
         known = f"[127.0.0.1]:{self.port} {key.read_text()}" if key is not None else ""
         (self.folder / "known").write_text(known)
 

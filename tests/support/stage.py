@@ -38,7 +38,7 @@ class Stage:
         return self.desk.window
 
     def live(self, *others: RunSummary, **changed: Any) -> QWidget:
-        """A run as the hub tells of it, and others."""
+        """A run as the hub reports it, and others."""
         self.desk.connect()
         self.desk.tell_runs(made_up_run(**changed), *others)
         return self.window

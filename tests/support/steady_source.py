@@ -1,8 +1,9 @@
-"""A process that emits numbered samples at an even rate through a real link until told to end.
+"""A process that emits numbered samples at an even rate through a real link until its input says
+so.
 
 `python -m tests.support.steady_source HUB PER_S`, with KMONITOR_HOME set: HUB is what `hub=` of a
 script takes ("" is this user's own). Writes its run's id, ends with the line that it reads, and
-writes one JSON line: how many it emitted, the percentiles of the time that an emit took, in
+writes one JSON line: the number that it emitted, the percentiles of the time that an emit took, in
 microseconds, and the faults of the link.
 """
 
@@ -24,13 +25,13 @@ from kmonitor_agent.wire.messages.fields import new_id
 def new_link(
     name: str, hub: str, faults: FaultLog, agent: AgentThread | None = None
 ) -> tuple[str, Link]:
-    """A started link of a run of its own, with the intervals that users have.
+    """A started link of its own run, with the intervals that users have.
 
     Args:
         name: The run's name.
         hub: As in `KMONITOR_HUB`.
-        faults: Where its faults go.
-        agent: Whose thread serves it; None: one of its own, as in a process of its own.
+        faults: Sink for its faults.
+        agent: Agent whose thread serves it; None: a new one, as in a separate process.
     """
     run, session = new_id(), new_id()
     started = SessionStarted(

@@ -32,7 +32,7 @@ EPOCHS = 90
 _GIB = 2.0**30
 _COMMIT = 10_000
 _FIRST_SEQ = 3
-"""After what tells of session and fit."""
+"""After the events of session and fit."""
 
 _NAMES = ("resnet50-imagenet", "vit-b16-finetune", "unet-seg-3d", "bert-中文-分类", "gan-faces")
 
@@ -46,13 +46,13 @@ def store_runs(
     are_copies: bool = False,
     are_packed: bool = True,
 ) -> dict[str, int]:
-    """Fill the database of a hub that does not run; how many events each run has, oldest first.
+    """Fill the database of a hub that does not run; number of events of each run, oldest first.
 
     Args:
-        folders: Whose hub.
-        n_runs: How many runs.
+        folders: Folders of the hub.
+        n_runs: Number of runs.
         n_samples: Samples of each, one a second, in `EPOCHS` epochs.
-        are_ended: Whether their processes said goodbye.
+        are_ended: True if their processes said goodbye.
         are_copies: All but the first have the first one's blocks and no events of samples, so
             that eight million samples take seconds and not three gigabytes.
         are_packed: False: none is, as of a run that was shipped a moment ago.

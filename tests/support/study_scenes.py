@@ -9,7 +9,7 @@ from tests.support.stage import LONG, Stage
 
 
 def told(stage: Stage, study: MadeUpStudy, *, with_epochs: bool = True) -> QWidget:
-    """A window that looks at this study, as far as it has told."""
+    """A window that shows this study, as far as it has reported."""
     stage.desk.connect()
     stage.desk.tell_runs(*study.runs())
     stage.desk.desk.select(STUDY)

@@ -34,12 +34,12 @@ ASKS = """
 
 
 def script(folder: Path, text: str, *, asks: bool = False) -> Path:
-    """A script in a file of its own.
+    """A script in its own file.
 
     Args:
-        folder: Where it goes.
-        text: What it does; indented as one likes.
-        asks: Whether it begins with `ASKS`.
+        folder: Folder for the file.
+        text: Its source; any indentation.
+        asks: True if it begins with `ASKS`.
     """
     path = folder / "script.py"
     path.write_text((textwrap.dedent(ASKS) if asks else "") + textwrap.dedent(text))
@@ -66,7 +66,7 @@ def supervised(
 
 
 def start_supervised(path: Path, *arguments: object, **more: Any) -> "subprocess.Popen[bytes]":
-    """Start a script under `kmonitor run` in a process group of its own and do not wait for it."""
+    """Start a script under `kmonitor run` in its own process group and do not wait for it."""
     process: Any = subprocess.Popen(
         command(path, *arguments),
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server on a Unix socket, run by a user of its own, and databases of it."""
+"""A real PostgreSQL server on a Unix socket, run by its own user, and databases of it."""
 
 import contextlib
 import os

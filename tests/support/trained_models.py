@@ -127,7 +127,7 @@ class Variational(keras.Model):
 
 
 def variational() -> Any:
-    """A variational autoencoder as a subclass with a loss of its own."""
+    """A variational autoencoder as a subclass with its own loss."""
     model = Variational()
     model.build((None, SIDE, SIDE, 1))
     model.compile("adam", "binary_crossentropy", jit_compile=False)

@@ -1,6 +1,6 @@
-"""Real Keras trainings as processes of their own, watched by kmonitor, for tests that look on.
+"""Real Keras trainings as separate processes, watched by kmonitor, for tests that observe them.
 
-`start_training` starts one; `python -m tests.support.trainings '<json>'` is what it starts.
+`start_training` starts one; it runs `python -m tests.support.trainings '<json>'`.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a training process does.
+    """Instructions for a training process.
 
     Attributes:
-        folder: Where it writes its result and looks for the gate.
+        folder: Folder where it writes its result and looks for the gate.
         name: Run name.
-        monitored: Whether a `MonitorCallback` is passed at all.
+        monitored: True if a `MonitorCallback` is passed at all.
         models: Models built and fitted one after the other.
-        epochs: Of each fit.
+        epochs: Epochs of each fit.
         limits: Arguments of `Limit`: [["graph", 1000, {"action": "reload"}]].
         arguments: More arguments of `MonitorCallback`.
         hold_epoch: Before this epoch of the first fit it waits at the gate; -1 never.
-        request: `[action, epoch, at]`: asked at the begin of that epoch; empty never.
+        request: `[action, epoch, at]`: requested at the begin of that epoch; empty never.
         ending: "raise": the last fit raises in its last epoch; "": it ends well.
         seeds_once: Seeds are set before the first model only: the next one's are drawn.
     """
@@ -53,15 +53,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a training process ended with.
+    """Results of a training process.
 
     Attributes:
-        digests: Of each fit: all variables, optimizer slots, seeds and History, bit for bit.
-        histories: Of each fit.
+        digests: Digest of each fit: all variables, optimizer slots, seeds and History, bit for
+            bit.
+        histories: History of each fit.
         run: Run id, empty if not monitored.
         records: `str` of each record.
         faults: Our own faults by part.
-        seconds: Of all fits together.
+        seconds: Time of all fits together.
     """
 
     digests: list[str]
@@ -120,7 +121,7 @@ class TrainingProcess:
         self.process.wait(DEADLINE_S)
 
     def errors(self) -> str:
-        """What it wrote to its standard error."""
+        """Its standard error."""
         return (self._folder / "stderr").read_text(errors="replace")[-4000:]
 
 
@@ -141,7 +142,7 @@ def start_training(home: Path, **plan: Any) -> Iterator[TrainingProcess]:
 
 
 def digest_of(model: Any, history: dict[str, list[float]]) -> str:
-    """Of the model's whole exact state and the History of its fit."""
+    """Digest of the model's whole exact state and the History of its fit."""
     from tests.support.reloading import state_of  # noqa: PLC0415 - brings TensorFlow along
 
     total = hashlib.sha256()

@@ -19,7 +19,7 @@ _CHUNK = 32 * 2**20
 
 
 def data() -> Any:
-    """The data in batches, which no other process can be told."""
+    """The data in batches, which cannot be passed to another process."""
     import tensorflow as tf  # noqa: PLC0415 - slow to import
 
     return tf.data.Dataset.from_tensor_slices((X, Y)).batch(32)
@@ -35,7 +35,7 @@ def small(hp: Any) -> keras.Model:
 
 
 def by_way(hp: Any) -> keras.Model:
-    """Each value of `way` ends its trial in a way of its own."""
+    """Each value of `way` ends its trial in its own way."""
     way = hp.Choice("way", WAYS)
     if way == "leaks":
         kept: list[bytearray] = []
@@ -66,7 +66,7 @@ def largest_first(hp: Any) -> keras.Model:
 
 
 class Scaled(kt.HyperModel):
-    """A hypermodel with an attribute of its own."""
+    """A hypermodel with its own attribute."""
 
     def __init__(self, scale: float) -> None:
         super().__init__()
@@ -102,6 +102,6 @@ class Untouched(kt.HyperModel):
 
     @override
     def fit(self, hp: Any, model: keras.Model, *args: Any, **kwargs: Any) -> float:
-        """How many builds; negative where Keras was patched."""
+        """Number of builds; negative where Keras was patched."""
         model.fit(*args, **kwargs)
         return float(self.builds if self.is_kerass else -self.builds)

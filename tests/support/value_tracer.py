@@ -40,7 +40,7 @@ class HandOver:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an id is made.
+    """Origin of an id.
 
     Attributes:
         maker: The function that returns it.
@@ -55,9 +55,9 @@ def followed(folder: Path, value: float | Origin, hand_overs: list[HandOver]) ->
     """Environment of processes that follow a value.
 
     Args:
-        folder: New folder for what they need and find.
-        value: The number, or where the id is made; nothing else should have it.
-        hand_overs: Where it is looked for.
+        folder: New folder for their files and findings.
+        value: The number, or the origin of the id; nothing else should have it.
+        hand_overs: Calls in which it is searched for.
     """
     folder.mkdir()
     start = "from tests.support.value_tracer import follow\n\nfollow()\n"
@@ -92,7 +92,7 @@ def follow() -> None:
 
 
 class _Tracer:
-    """Of one process; its threads share it."""
+    """Tracer of one process; its threads share it."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         folder = Path(plan["folder"])

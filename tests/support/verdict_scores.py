@@ -37,11 +37,11 @@ CLEARS_WITHIN = 20
 
 @dataclass
 class Score:
-    """Of one kind of runs.
+    """Score of one kind of runs.
 
     Attributes:
-        runs: How many.
-        alarms: In how many an alarm was raised.
+        runs: Number of runs.
+        alarms: Number of runs in which an alarm was raised.
         found: Leaks found within 50 units.
         delays: Units until the alarm.
         named: Causes named right, of `diagnosed`.
@@ -73,12 +73,12 @@ class Score:
 
     @property
     def missed_early(self) -> float:
-        """Part of forecasts where the limit was met before the earliest moment told."""
+        """Part of forecasts where the limit was met before the earliest moment forecast."""
         return sum(early for _, early in self.forecasts) / max(1, len(self.forecasts))
 
 
 def verdicts(run: SimulatedRun) -> Iterator[Judgement]:
-    """After each unit, as a hub would ask for them."""
+    """After each unit, as a hub would request them."""
     verdict, starts = Judgement(), [*run.starts, len(run.values)]
     for start, end in pairwise(starts):
         values = run.values[start:end] * MIB
@@ -89,7 +89,7 @@ def verdicts(run: SimulatedRun) -> Iterator[Judgement]:
 
 
 def score_harmless(kind: Kind, seeds: range) -> Score:
-    """How many runs of 100 units alarm."""
+    """Number of runs of 100 units that alarm."""
     score = Score()
     for seed in seeds:
         run = kind(np.random.default_rng(seed), UNITS)
@@ -99,7 +99,7 @@ def score_harmless(kind: Kind, seeds: range) -> Score:
 
 
 def score_leaking(kind: LeakKind, seeds: range, mib: tuple[float, float]) -> Score:
-    """Found, delay, cause and forecasts of runs that grow by so many MiB a unit."""
+    """Found, delay, cause and forecasts of runs that grow by this many MiB a unit."""
     score = Score()
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def _forecast(values: Floats, n: int, mib: float, rng: Rng) -> list[tuple[bool, 
 
 
 def score_clearing(seeds: range, stopping: StoppingKind = growth_that_stops) -> Score:
-    """How long alarms last after growth ended."""
+    """Duration of alarms after growth ended."""
     score = Score()
     for seed in seeds:
         rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
 """Memory of simulated runs, one value an epoch or fit, in MiB: harmless and leaking kinds.
 
-`DEV` kinds were looked at while constants were chosen; `HELD_OUT` kinds were written at the same
+`DEV` kinds were used while constants were chosen; `HELD_OUT` kinds were written at the same
 time and only ever measured.
 """
 
@@ -21,7 +21,7 @@ MIB = 2.0**20
 
 @dataclass
 class SimulatedRun:
-    """`values` in MiB, `starts` where a process began anew, counters one a unit."""
+    """`values` in MiB, `starts` where a new process began, counters one a unit."""
 
     values: Floats
     starts: list[int] = field(default_factory=lambda: [0])
@@ -30,7 +30,7 @@ class SimulatedRun:
 
 
 def _noise(rng: Rng, n: int, largest: float = 6.0) -> Floats:
-    """Of samples: mostly small, some far off."""
+    """Noise of samples: mostly small, some far off."""
     sigma = rng.uniform(0.2, largest)
     wild = (rng.random(n) < 0.03) * rng.exponential(12.0 * sigma, n)
     return rng.normal(0.0, sigma, n) + wild
@@ -70,7 +70,7 @@ def _gc_sawtooth(rng: Rng, n: int) -> Floats:
 
 
 def _slow_sawtooth(rng: Rng, n: int) -> Floats:
-    """One tooth takes as long as it takes to raise an alarm: until it falls, it is growth."""
+    """One tooth takes as long as an alarm takes to rise: until it falls, it is growth."""
     return _sawtooth(rng, n, rng.uniform(15.0, 35.0))
 
 
@@ -158,7 +158,7 @@ def _hyperbolic(rng: Rng, n: int) -> Floats:
 
 
 def restarted(rng: Rng, n: int, shape: Callable[[Rng, int], Floats]) -> SimulatedRun:
-    """The same in several processes, resumed, each with a warm-up of its own."""
+    """The same in several processes, resumed, each with its own warm-up."""
     starts = [0, *sorted({int(one) for one in rng.integers(3, n - 3, rng.integers(1, 5))})]
     parts = [shape(rng, n)[: end - start] for start, end in pairwise([*starts, n])]
     return SimulatedRun(np.concatenate(parts), starts)
@@ -203,13 +203,13 @@ ENDS_BY_ITSELF: dict[str, Kind] = {
 
 
 def rising(rng: Rng, n: int, per_unit: float) -> Floats:
-    """What a leak adds: not the same in each unit, sometimes nothing."""
+    """Memory of a leak: not the same in each unit, sometimes nothing."""
     amounts = per_unit * rng.gamma(4.0, 0.25, n)
     return np.cumsum(amounts)
 
 
 def _counts(rng: Rng, n: int, per_unit: float) -> Floats:
-    """A counter, exact, growing by about so many a unit."""
+    """A counter, exact, growing by about this many a unit."""
     return 1000.0 + np.cumsum(rng.poisson(per_unit, n)).astype(np.float64)
 
 

@@ -11,7 +11,7 @@ from tests.support.waiting import DEADLINE_S
 
 @contextmanager
 def virtual_screen(size: str = "1600x1000x24") -> Iterator[dict[str, str]]:
-    """Environment variables under which Qt opens real windows on a server of its own."""
+    """Environment variables under which Qt opens real windows on its own server."""
     program = shutil.which("Xvfb") or "Xvfb"
     reader, writer = os.pipe()
     server = subprocess.Popen(

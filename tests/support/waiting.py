@@ -12,7 +12,7 @@ _REPORTED_S: Final = 5.0
 """A wait ends so long before its test is ended from outside, so that it can say what failed."""
 
 DEADLINE_S: Final = 300.0
-"""Tells a hang from a slow machine, also from one whose load is ten times its cores.
+"""Distinguishes a hang from a slow machine, also from one whose load is ten times its cores.
 
 Every wait, join and timeout of a test takes this one, or a multiple where a quiet machine needs
 more than half a minute. A deadline that is met costs nothing, so none is chosen to fit.
@@ -33,8 +33,8 @@ def set_test_limit(limit_s: float) -> None:
 def wait_until(condition: Callable[[], T], deadline_s: float = DEADLINE_S, what: str = "") -> T:
     """The first true result of `condition`.
 
-    The deadline tells a hang from a slow machine; it is no statement of how long a thing may
-    take.
+    The deadline distinguishes a hang from a slow machine; it does not state how long a thing
+    may take.
 
     Raises:
         AssertionError: It did not become true in `deadline_s` seconds, or before the test's limit.

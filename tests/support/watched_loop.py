@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 
 _ALL = QEventLoop.ProcessEventsFlag.AllEvents
 _UNSUPPORTED = "This plugin does not support"
-"""What the offscreen platform cannot do and does not need."""
+"""Begin of the warning on something that the offscreen platform lacks and does not need."""
 
 
 class WatchedLoop:

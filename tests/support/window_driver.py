@@ -1,4 +1,4 @@
-"""A real window as a process of its own that does with the mouse what a test asks.
+"""A real window as a separate process that does with the mouse what a test requests.
 
 `python -m tests.support.window_driver '<json of Errand>'` prints the JSON of `Done`.
 """
@@ -28,7 +28,7 @@ _STEPS = 30
 
 @dataclass(frozen=True)
 class Errand:
-    """What the window is to do.
+    """Instructions for the window.
 
     Attributes:
         shot: PNG to write at the end.
@@ -43,7 +43,7 @@ class Errand:
 
 @dataclass
 class Done:
-    """What was seen.
+    """Observations.
 
     Attributes:
         platform: Qt platform plugin.
@@ -52,7 +52,7 @@ class Done:
         limit: The limit in force, as text of its fields.
         flags: Texts of the flags on the graph chart.
         log: Sentences of the event log, newest first.
-        sentence: What the window says will happen at the limit.
+        sentence: The window's sentence on what will happen at the limit.
         shell_s: Seconds until the window was visible.
     """
 

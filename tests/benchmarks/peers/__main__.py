@@ -1,7 +1,7 @@
 """kmonitor side by side with what people use today: `make bench-peers`, which writes a page.
 
 `scale`, `history`, `tell`, `cost` and `backends` pick parts; each keeps its result. `page` writes
-the page from the newest of each, as is done in the end where no part was picked.
+the page from the newest of each, which also happens at the end if no part was picked.
 """
 
 import argparse
@@ -40,7 +40,7 @@ HISTORY = ("tool", *(f"{n} run{'s' * (n > 1)}" for n in history.RUNS))
 
 
 def main() -> None:
-    """Measure what was asked for, keep and print it; write the page where all was asked for."""
+    """Measure what was requested, keep and print it; write the page if all was requested."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("parts", nargs="*", choices=[*PARTS, "page", []])
     asked.add_argument("--rounds", type=int, default=ROUNDS)

@@ -1,4 +1,4 @@
-"""What is put into `fit` for each tool that is measured; runs in the peers' own environment."""
+"""Arguments of `fit` for each tool that is measured; runs in the peers' own environment."""
 
 # ruff: noqa: PLC0415 - what a tool's import costs is measured, and belongs to that tool alone
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportImplicitOverride=false
@@ -60,7 +60,7 @@ def mlflow_autolog(folder: Path) -> list[Any]:
 
 
 def by_hand(folder: Path) -> list[Any]:
-    """What people write themselves: psutil, and a line after each epoch."""
+    """The code that people write themselves: psutil, and a line after each epoch."""
     import keras
     import psutil
 

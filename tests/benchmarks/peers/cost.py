@@ -1,6 +1,6 @@
-"""What each tool costs in the training process: the same training with each, in turns.
+"""Cost of each tool in the training process: the same training with each, in turns.
 
-A process of its own for each training, in another order each round; ratios are to the training
+Each training has its own process, in another order each round; ratios are to the training
 with no callback of the same round.
 """
 
@@ -60,9 +60,9 @@ class Cost:
         rss_added_bytes: Resident set at the end less that before the tool was imported.
         children_bytes: Resident sets of processes that the tool started, summed.
         threads_added: Threads in the training process.
-        bytes_an_hour: What is written, from the last three quarters of the training; with a hub,
-            what its database has grown by when the hub has ended and its log is written back.
-        import_s: Import and start of the tool, once Keras is there.
+        bytes_an_hour: Bytes written, from the last three quarters of the training; with a hub,
+            the growth of its database when the hub has ended and its log is written back.
+        import_s: Import and start of the tool, once Keras is imported.
         exit_s: From the end of the last epoch to the end of the process.
     """
 
@@ -78,13 +78,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What is trained with each tool.
+    """A training to run with each tool.
 
     Attributes:
-        model: Which of `MODELS`.
-        seconds: How long it goes on.
-        backend: Of Keras.
-        tools: With which.
+        model: One of `MODELS`.
+        seconds: Duration of the training.
+        backend: Backend of Keras.
+        tools: Tools to train with.
     """
 
     model: str
@@ -100,8 +100,8 @@ def measure(
 
     Args:
         python: The peers' own environment.
-        training: What is trained.
-        rounds: How often with each tool.
+        training: Training to run.
+        rounds: Trainings with each tool.
     """
     found: dict[str, list[Cost]] = {tool: [] for tool in training.tools}
     failed: dict[str, str] = {}
@@ -177,7 +177,7 @@ def _one(python: Path, tool: str, training: Training) -> Cost:
 
 @contextmanager
 def _hub_for(tool: str, folder: Path) -> Iterator[int]:
-    """What the tool needs around it; bytes of the hub's empty database, 0 where none listens."""
+    """Start what the tool needs; bytes of the hub's empty database, 0 where none listens."""
     folders = find_folders({"KMONITOR_HOME": str(folder)})
     if tool == "ours, hub present":
         live = LiveHub(folders)

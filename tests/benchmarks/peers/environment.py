@@ -13,11 +13,11 @@ TORCH = "torch==2.13.0+cpu" if sys.platform == "linux" else "torch==2.13.0"
 """By its local version: on Linux the plain one brings several gigabytes of CUDA along."""
 
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
-"""Where that build is, if pip's own places have none."""
+"""Index of that build, if pip's own indexes have none."""
 
 
 def python() -> Path:
-    """The environment's interpreter; made first where it is missing or was asked for otherwise."""
+    """The environment's interpreter; made first where it is missing or has other requirements."""
     stamp = FOLDER / "kmonitor-stamp"
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
     found = FOLDER / "bin" / "python"
@@ -34,14 +34,14 @@ def python() -> Path:
 
 
 def _add_torch(interpreter: Path) -> None:
-    """PyTorch's build for the CPU: no lock that names no index can ask for it."""
+    """PyTorch's build for the CPU: a lock that names no index cannot request it."""
     pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", TORCH]
     if subprocess.run(pip, check=False, capture_output=True).returncode:
         subprocess.run([*pip, "--extra-index-url", CPU_BUILDS], check=True)
 
 
 def versions(interpreter: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """What is installed there of these distributions."""
+    """Versions of these distributions that are installed there."""
     code = "import sys; from importlib.metadata import version as v; print(*map(v, sys.argv[1:]))"
     words = [str(interpreter), "-c", code, *names]
     done = subprocess.run(words, capture_output=True, text=True, check=True)

@@ -1,10 +1,10 @@
 """A fleet of simulated trainings in one process: an hour as fast as it is taken, then live.
 
 `python -m tests.benchmarks.peers.fleet_source SIZE HOUR_S`, with KMONITOR_HOME set. Each training
-has a socket and a run of its own, as a real agent has; all share one thread and the hour's events.
+has its own socket and run, as a real agent has; all share one thread and the hour's events.
 Answers each line of its input with a line of JSON: `greet` (all are welcomed), `hour` (all have
-told `HOUR_S` seconds), `live HZ SECONDS` (each tells so many samples a second, evenly spread, as
-real ones do). Ends with its input, and tells on while it waits for a line.
+sent `HOUR_S` seconds), `live HZ SECONDS` (each sends this many samples a second, evenly spread, as
+real ones do). Ends with its input, and keeps sending while it waits for a line.
 """
 
 import json
@@ -37,13 +37,13 @@ _GIB = 2.0**30
 
 
 class Training:
-    """One run's socket, and how far it has told its events.
+    """One run's socket, and its progress in sending events.
 
     Attributes:
         sock: Its own connection to the hub.
         acked: Confirmed by the hub.
-        is_welcome: Whether the hub has answered its hello.
-        again: How often the hub asked it to begin anew.
+        is_welcome: True if the hub has answered its hello.
+        again: Times that the hub requested a restart of the stream.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Training:
         self._number = number
         self._began_s = time.time()
         self._hour_s = hour_s
-        # Each at a moment of its own, as trainings that began apart.
+        # Each at its own moment, as trainings that began apart.
         self._epoch_ends_s = hour_s + number * 0.618 % 1 * EPOCH_S
         self.sock = context.socket(zmq.DEALER)
         self.sock.linger = 0
@@ -71,7 +71,7 @@ class Training:
         return len(self._first) + min(n_shared, len(shared)) + len(self.own)
 
     def sample(self, shared: list[bytes], level: float) -> None:
-        """Tell a sample of this moment; and once a minute an epoch's end."""
+        """Send a sample of this moment; and once a minute an epoch's end."""
         t_s = self._hour_s + time.time() - self._began_s
         self.own.append(sample_at(t_s, level))
         if t_s >= self._epoch_ends_s:
@@ -201,7 +201,7 @@ class Fleet:
         return {"seconds": took_s}
 
     def hour(self) -> dict[str, float]:
-        """Tell the hour, and wait until all of it is confirmed."""
+        """Send the hour, and wait until all of it is confirmed."""
         self._n_shared = len(self._shared)
         last = self.trainings[0].last(self._shared, self._n_shared)
         took_s = self.until(lambda: all(each.acked >= last for each in self.trainings))
@@ -236,7 +236,7 @@ class Fleet:
 
 
 def sample_at(t_s: float, level: float) -> bytes:
-    """A sample as a training on a GPU tells it."""
+    """A sample as a training on a GPU sends it."""
     return encode_event(
         Sample(
             t_s=t_s,

@@ -1,4 +1,4 @@
-"""A real window, offscreen, that follows so many live runs: `following SIZE`; one line of JSON."""
+"""A real window, offscreen, that follows live runs: `following SIZE`; prints one line of JSON."""
 
 import json
 import sys

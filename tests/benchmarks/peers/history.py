@@ -1,7 +1,8 @@
-"""From stored history to the first chart: what a tool takes until a run's points are delivered.
+"""From stored history to the first chart: time and memory of a tool until a run's points are
+delivered.
 
-Each tool's server is started anew on runs that lie on disk, and asked for what its charts draw:
-our hub as the window asks it, TensorBoard and MLflow at the addresses that their pages ask.
+Each tool's server is started afresh on runs on disk, and gets the requests of its own charts:
+our hub as from the window, TensorBoard and MLflow at the addresses that their pages use.
 """
 
 import json
@@ -45,7 +46,7 @@ for run in range(runs):
 
 
 def ours(_python: Path, runs: int) -> tuple[float, float]:
-    """Our hub: started on its database, asked for the runs and for one run's series.
+    """Our hub: started on its database, queried for the runs and for one run's series.
 
     Returns:
         Seconds to the chart, and resident bytes of the hub then.
@@ -147,7 +148,7 @@ def _mlflow_files(folder: Path, runs: int) -> str:
 
 
 def _until(words: list[str], address: str, is_whole: Callable[[Any], bool]) -> tuple[float, float]:
-    """Start a server and ask it until the answer is whole: seconds, and resident bytes then."""
+    """Start a server and query it until the answer is whole: seconds, and resident bytes then."""
     with _served(words) as server:
         began_s = time.monotonic()
         while not _answers(address, is_whole):

@@ -1,4 +1,4 @@
-"""One training with one tool, timed from within: a process of its own, started by `cost.py`.
+"""One training with one tool, timed from within: a separate process, started by `cost.py`.
 
 Its only argument is a JSON object: `tool`, `folder`, `model`, `seconds`. It prints one JSON line.
 """
@@ -23,7 +23,7 @@ import psutil
 from tests.benchmarks.peers import callbacks
 
 _WARM_PART = 0.25
-"""Of the time that a training is given: epochs that end in it are not counted."""
+"""Fraction of the time of a training: epochs that end in it are not counted."""
 
 
 def small() -> tuple[Any, Any, Any, int]:
@@ -58,7 +58,7 @@ class Clock(keras.callbacks.Callback):
         steps_s: Mean seconds a step of each epoch that counts.
         epochs_s: When each epoch ended, seconds on the monotonic clock.
         middle: When the first counted epoch began, and what was on disk then.
-        last: What the process holds when the last epoch ends: resident bytes, those of the
+        last: Resources of the process when the last epoch ends: resident bytes, those of the
             processes that it started, threads, and bytes on disk.
         left_s: When the last epoch ended, seconds on the system's monotonic clock.
     """
@@ -113,7 +113,7 @@ def memory() -> tuple[int, int]:
 
 
 def main() -> None:
-    """Train, and tell what it took."""
+    """Train, and report the cost."""
     order = json.loads(sys.argv[1])
     folder = Path(order["folder"])
     model, x, y, batch = MODELS[order["model"]]()

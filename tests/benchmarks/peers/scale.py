@@ -1,6 +1,6 @@
-"""How hub and window grow with fleets of simulated agents, catching up and live.
+"""Growth of hub and window with fleets of simulated agents, catching up and live.
 
-An hour of a run is a sample a second and an epoch a minute, as real runs tell at most.
+An hour of a run is a sample a second and an epoch a minute, the most that real runs send.
 """
 
 import json
@@ -47,7 +47,7 @@ _CHARTED = ["ram_bytes"]
 
 
 class Source:
-    """The process that plays the fleet, and the hub that it tells."""
+    """The process that plays the fleet, and the hub that it sends to."""
 
     def __init__(self, size: int, seconds: int, home: str) -> None:
         os.environ["KMONITOR_HOME"] = home
@@ -65,7 +65,7 @@ class Source:
         )
 
     def ask(self, line: str) -> tuple[dict[str, float], float]:
-        """What the fleet answers, and the hub's CPU seconds meanwhile."""
+        """The fleet's answer, and the hub's CPU seconds meanwhile."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         used = self.hub.cpu_times()
@@ -78,7 +78,7 @@ class Source:
 
 @contextmanager
 def source(size: int, seconds: int) -> Iterator[Source]:
-    """A fleet that was welcomed, in a home of its own; both processes are ended."""
+    """A fleet that was welcomed, in its own home; both processes are ended."""
     with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as home:
         fleet = Source(size, seconds, home)
         try:
@@ -102,7 +102,7 @@ def measure() -> tuple[list[Sequence[str]], list[Sequence[str]]]:
 
 
 def day_mib() -> float:
-    """What a run's day takes in the hub's database, packed and written back, MiB."""
+    """Size of a run's day in the hub's database, packed and written back, MiB."""
     with source(1, _DAY_S) as fleet:
         fleet.ask("hour")
         while fleet.hub.cpu_percent(interval=2.0) > 8.0:

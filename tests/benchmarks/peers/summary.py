@@ -25,7 +25,7 @@ def ticks(tell: str) -> str:
 
 
 def costs(time: str, space: str) -> str:
-    """What each tool costs in one training: a row a tool, of the tables of time and space."""
+    """Costs of each tool in one training: a row a tool, of the tables of time and space."""
     added = {row[0]: row for row in _rows(space)}
     rows = [
         (

@@ -21,7 +21,7 @@ LEFT_OUT = frozenset(
 
 
 class OwnStep(keras.Model):
-    """A `train_step` of its own, as JAX wants it: state in, state out."""
+    """Its own `train_step`, as JAX wants it: state in, state out."""
 
     def train_step(self, state: Any, data: Any) -> tuple[Any, Any]:
         trained, others, slots, metrics = state
@@ -86,7 +86,7 @@ class Gan(keras.Model):
 
 
 def gan() -> Any:
-    """Each part by an optimizer of its own."""
+    """Each part has its own optimizer."""
     model = Gan()
     critic = {id(each) for each in model.discriminator.trainable_variables}
     first, second = keras.optimizers.Adam(0.02), keras.optimizers.RMSprop(0.01)

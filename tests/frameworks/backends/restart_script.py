@@ -103,7 +103,7 @@ class Pieces(keras.utils.PyDataset):
 
 
 class Unbuilt(keras.Model):
-    """Nobody builds it before its first fit."""
+    """No one builds it before its first fit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def others(script: Script) -> None:
 
 
 def loaders(script: Script) -> None:
-    """A loader of PyTorch's with a generator of its own, the same for all fits."""
+    """A loader of PyTorch's with its own generator, the same for all fits."""
     x, y = (torch.from_numpy(each) for each in arrays())
     generator = torch.Generator().manual_seed(5)
     data = torch.utils.data.TensorDataset(x, y)

@@ -63,7 +63,7 @@ def batches() -> Any:
 
 
 def own_pipeline() -> Any:
-    """What the backend itself reads data by."""
+    """A pipeline in the form that the backend itself reads."""
     given = data.arrays()
     if backend_here() == "torch":
         torch = importlib.import_module("torch")
@@ -201,7 +201,7 @@ def test_wait_is_the_scripts_whether_all_steps_are_timed_or_some(
 
 
 def is_explained(events: list[Any]) -> bool:
-    """Whether it says why the wait for input is not known."""
+    """True if it says why the wait for input is not known."""
     sources = [
         source
         for event in events

@@ -46,7 +46,7 @@ QUICK: Final = {
     ("MultiOptimizer by map", THREE_TIMES),
     *((each.name, THREE_TIMES) for each in own.CORE),
 }
-"""What a backend's trial runs; the rest takes `-m full` in an environment of the backend."""
+"""Scenarios of a backend's trial; the rest needs `-m full` in an environment of the backend."""
 
 CASES = [
     pytest.param(
@@ -57,7 +57,7 @@ CASES = [
     )
     for scenario in (*CORE, *OTHERS)
     for moments in MOMENTS
-    # So many that differ in one thing need no moment of each kind.
+    # Scenarios that differ in one thing need no moment of each kind.
     if moments is not MID_EPOCH or not scenario.name.startswith("every optimizer")
 ]
 

@@ -1,4 +1,4 @@
-"""A training on JAX or PyTorch goes on without TensorFlow where that is installed too."""
+"""A training on JAX or PyTorch continues without TensorFlow where that is installed too."""
 
 import sys
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ pytestmark = ON_BACKEND
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A TensorFlow that is there to be imported, and that Keras has not asked for yet."""
+    """A TensorFlow that can be imported, and that Keras has not imported yet."""
     (tmp_path / "tensorflow.py").write_text("TensorShape = DType = TypeSpec = int\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(module_utils.tensorflow, "_available", None)

@@ -275,7 +275,7 @@ def test_a_missing_name_costs_one_thing_and_says_so(
 def hide(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let JAX or Keras lack a name."""
     if name == "jax_state_sync":
-        # `fit` itself needs it: only who asks the class does not find it.
+        # `fit` itself needs it: only a lookup on the class does not find it.
         monkeypatch.setattr(keras, "Model", SimpleNamespace())
     elif name == "client":
         monkeypatch.setattr(JaxInternals, "client", lambda _: SimpleNamespace())

@@ -94,7 +94,7 @@ def test_compiled_graphs_are_counted_from_the_last_reload_on(monkeypatch: pytest
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *, graphs: int, calls: int) -> dict[str, int]:
-    """What `torch.compile` says that it did; may be changed."""
+    """Counts that `torch.compile` reports; may be changed."""
     utils = importlib.import_module("torch._dynamo.utils")
     stats = {"unique_graphs": graphs, "calls_captured": calls} if graphs else {}
     monkeypatch.setattr(utils, "counters", defaultdict(dict, stats=stats))

@@ -22,7 +22,7 @@ LEFT_OUT = frozenset(
 
 
 class OwnStep(models.Subclassed):
-    """A `train_step` of its own, with PyTorch's gradients."""
+    """Its own `train_step`, with PyTorch's gradients."""
 
     def train_step(self, data: Any) -> dict[str, Any]:
         x, y = data[:2]

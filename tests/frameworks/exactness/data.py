@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false
-"""What scenarios train on, the same each time; any backend."""
+"""Data that scenarios train on, the same each time; any backend."""
 
 import itertools
 from collections.abc import Iterator

@@ -436,4 +436,4 @@ SCENARIOS = [
         beside=lambda model: [ops.convert_to_numpy(each) for each in model.averages.shadows],
     ),
 ]
-"""Where the outer model is never built, or holds more than Keras lists."""
+"""Models where the outer one is never built, or holds more than Keras lists."""

@@ -1,4 +1,4 @@
-"""Trainings on two replicas; a process of its own, since devices are set before anything runs."""
+"""Trainings on two replicas; a separate process, since devices are set before anything runs."""
 
 import contextlib
 import sys
@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
     def model() -> Any:
-        """Made in the scope, as TensorFlow asks."""
+        """Made in the scope, as TensorFlow requires."""
         with strategy.scope():
             return models.dense(metrics=["accuracy"])
 

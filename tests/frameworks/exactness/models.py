@@ -19,7 +19,7 @@ class UnseededNoise(layers.Layer):
 
 
 class SeededNoise(layers.Layer):
-    """Draws from a seed generator of its own."""
+    """Draws from its own seed generator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def dense_layers(units: int = 8) -> list[Any]:
 
 
 def compiled(model: Any, **settings: Any) -> Any:
-    """The model, with Adam and the binary cross-entropy unless told otherwise."""
+    """The model, with Adam and the binary cross-entropy by default."""
     model.compile(**({"optimizer": keras.optimizers.Adam(0.01), "loss": BINARY} | settings))
     return model
 
@@ -116,7 +116,7 @@ def with_optimizer(name: str) -> Any:
 
 
 def multi_by_map() -> Any:
-    """Each part by an optimizer of its own, found by the variable's path."""
+    """Each part has its own optimizer, found by the variable's path."""
     chosen = keras.optimizers.OptimizerMap(
         default_optimizer=keras.optimizers.SGD(0.05, momentum=0.9),
         optimizer_map={".*kernel": keras.optimizers.Adam(0.02, use_ema=True)},
@@ -125,7 +125,7 @@ def multi_by_map() -> Any:
 
 
 def multi_by_function() -> Any:
-    """The same by a function, which makes them when the first step asks; with a loss scale."""
+    """The same by a function, which makes them in the first step; with a loss scale."""
     first, second = keras.optimizers.AdamW(0.02), keras.optimizers.RMSprop(0.01)
 
     def choose(variable: Any) -> Any:
@@ -248,7 +248,7 @@ def images() -> Any:
 
 
 def attention() -> Any:
-    """Attention, layer norms and a spectral norm, which keeps a vector of its own."""
+    """Attention, layer norms and a spectral norm, which keeps its own vector."""
     inputs = keras.Input((4, 2))
     attended = layers.MultiHeadAttention(2, 4, dropout=0.2)(inputs, inputs)
     normed = layers.LayerNormalization()(layers.Add()([inputs, attended]))

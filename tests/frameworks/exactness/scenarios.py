@@ -29,7 +29,7 @@ CORE = [
 """A few that together meet most of what a reload touches."""
 
 NOT_BY_ITSELF = frozenset({"LossScaleOptimizer", "MultiOptimizer", "Optimizer"})
-"""Base class, and what wraps others; these have scenarios of their own."""
+"""Base class, and what wraps others; these have their own scenarios."""
 
 KINDS = sorted(
     name

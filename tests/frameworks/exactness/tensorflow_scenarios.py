@@ -15,7 +15,7 @@ RATE = 0.01
 
 
 class OwnStep(models.Subclassed):
-    """A `train_step` of its own."""
+    """Its own `train_step`."""
 
     def train_step(self, data: Any) -> dict[str, Any]:
         x, y = data
@@ -27,7 +27,7 @@ class OwnStep(models.Subclassed):
 
 
 class TwoOptimizers(models.Subclassed):
-    """Body and head trained by optimizers of their own."""
+    """Body and head trained by their own optimizers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ def noisy(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def shuffled() -> Data:
-    """Shuffled anew each epoch, and validated by another pipeline."""
+    """Reshuffled each epoch, and validated by another pipeline."""
     batched = pipeline().shuffle(SAMPLES, reshuffle_each_iteration=True).batch(BATCH)
     return {"x": batched, "validation_data": pipeline().take(16).batch(BATCH), "shuffle": False}
 
@@ -133,7 +133,7 @@ def cached_noise() -> Data:
 
 
 def fresh_noise() -> Data:
-    """Noise drawn anew for each sample, and read ahead."""
+    """Noise redrawn for each sample, and read ahead."""
     # One after the other: in parallel, which sample gets which noise depends on who is faster,
     # also where `deterministic` keeps the samples in order.
     return {"x": pipeline().map(noisy).batch(BATCH).prefetch(2), "shuffle": False}
@@ -199,7 +199,7 @@ KEPT = [
         why_assign="the tf.function `forward`",
     ),
 ]
-"""Where variables must stay the objects that they are."""
+"""Scenarios where variables must stay the objects that they are."""
 
 INEXACT = [
     Scenario(
@@ -215,4 +215,4 @@ INEXACT = [
         inexact="RandomShuffle",
     ),
 ]
-"""Where a reload changes the result, and says so before."""
+"""Scenarios where a reload changes the result, and says so before."""

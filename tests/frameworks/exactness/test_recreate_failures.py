@@ -1,4 +1,4 @@
-"""Whatever fails while variables are made anew, each has its value again and training goes on."""
+"""Whatever fails while variables are recreated, each has its value again, training continues."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ full = pytest.mark.full
 TRAINING = Scenario("dense", models.dense, data.arrays, epochs=2)
 TAG = CheckpointTag("run", 1, 0)
 VARIABLE: Any = type(models.dense().variables[0])
-"""What Keras' variables really are; in Keras 3.6 not the class that it exports."""
+"""The real class of Keras' variables; in Keras 3.6 not the class that it exports."""
 Patch = pytest.MonkeyPatch
 
 
@@ -104,7 +104,7 @@ def reading_fails(monkeypatch: Patch) -> None:
 
 
 def file_vanishes(monkeypatch: Patch) -> None:
-    """The first variable made anew finds that the checkpoint was removed; it must not matter."""
+    """The first recreated variable finds that the checkpoint was removed; it must not matter."""
     real = CheckpointStore.read
 
     def read(

@@ -44,7 +44,7 @@ QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
 }
-"""What `make test` runs; the rest is for `make test-full`."""
+"""Scenarios of `make test`; the rest is for `make test-full`."""
 
 CASES = [
     pytest.param(
@@ -57,7 +57,7 @@ CASES = [
     for scenario in ALL
     for moments in MOMENTS
     for mode in MODES
-    # So many that differ in one thing need no moment of each kind.
+    # Scenarios that differ in one thing need no moment of each kind.
     if moments is not MID_EPOCH or not scenario.name.startswith("every optimizer")
 ]
 

@@ -1,4 +1,4 @@
-"""Whatever fails inside a reload, the fit goes on with the same result; the record says why."""
+"""Whatever fails inside a reload, the fit continues with the same result; the record says why."""
 
 from pathlib import Path
 from typing import Any

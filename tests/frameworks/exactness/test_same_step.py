@@ -1,6 +1,6 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false
 # pyright: reportOptionalMemberAccess=false
-"""What Python code reads while a step is traced may have changed: then no reload is done."""
+"""Values that Python code reads while a step is traced may have changed: then no reload."""
 
 import random
 from collections.abc import Callable

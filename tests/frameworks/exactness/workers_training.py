@@ -1,4 +1,4 @@
-"""One of several workers under a strategy: what it may do by itself. A process of its own."""
+"""One of several workers under a strategy: its actions on its own. A separate process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Folds that train Keras models: their steps are counted, and a killed one goes on exactly."""
+"""Folds that train Keras models: their steps are counted, and a killed one resumes exactly."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false
-"""What leaks in loops of Keras 3, that `collect()` ends it, and what does not leak."""
+"""Leaks in loops of Keras 3, which `collect()` ends, and loops that do not leak."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ MANY: Final = 6
 
 @pytest.fixture(autouse=True)
 def framework() -> Iterator[Framework]:
-    keras.utils.set_random_seed(1)  # what is made only once is there
+    keras.utils.set_random_seed(1)  # objects that are made only once exist now
     with clean_registry() as found:
         yield found
 
@@ -103,7 +103,7 @@ def test_a_loop_grows_and_is_flat_with_one_call_of_collect(loop: Callable[[], An
 @pytest.mark.full
 def test_a_loop_is_flat_when_each_turn_is_a_block(loop: Callable[[], Any]):
     turn = loop()
-    turn()  # a model that lives is compiled anew by the turns that follow
+    turn()  # a model that lives is recompiled by the turns that follow
 
     def block() -> None:
         with collected() as done:

@@ -18,13 +18,13 @@ STEPS = SAMPLES // BATCH
 
 @dataclass
 class Training:
-    """What is trained, and everything that its result depends on.
+    """Objects of a training, and everything that its result depends on.
 
     Attributes:
-        model: What callbacks are told of.
+        model: Model that callbacks are given.
         parts: Objects with variables, or variables, that the model leads to.
         beside: The same that it does not lead to: only the script knows them.
-        steps: How many were done.
+        steps: Number of steps done.
     """
 
     model: Any
@@ -33,11 +33,11 @@ class Training:
     steps: int = 0
 
     def values(self) -> list[bytes]:
-        """Of everything that the model leads to."""
+        """Values of everything that the model leads to."""
         return _values([self.model, *self.parts])
 
     def values_beside(self) -> list[bytes]:
-        """Of everything else."""
+        """Values of everything else."""
         return _values(self.beside)
 
 
@@ -101,9 +101,9 @@ def by_callback_list(
     """A loop that drives Keras' CallbackList.
 
     Args:
-        step: Does one.
-        heeds: Whether it looks at `model.stop_training`, after each step, as `fit` does.
-        begins_elsewhere: Whether another function tells the callbacks of the begin.
+        step: Does one step.
+        heeds: True if it checks `model.stop_training` after each step, as `fit` does.
+        begins_elsewhere: True if another function calls the callbacks' begin hooks.
     """
 
     def run(training: Training, callbacks: list[Any], epochs: int) -> None:
@@ -186,7 +186,7 @@ def _uncompiled() -> Training:
 
 
 class Step:
-    """A tf.function of the script; has no variables of its own."""
+    """A tf.function of the script; has no variables."""
 
     variables: tuple[Any, ...] = ()
 

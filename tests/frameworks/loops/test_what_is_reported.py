@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false
-"""What is reported of each action in each kind of loop is what happened, and nothing else did."""
+"""The report on each action in each kind of loop is what happened, and nothing else did."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ ACTIONS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "restart": (("restart", {}),),
     "stop": (("stop", {}),),
 }
-"""What is asked for, one in each epoch but the first; two to go on after the last."""
+"""Requested actions, one in each epoch but the first; two more epochs follow the last."""
 
 EPOCHS: Final = len(ACTIONS) + 3
 
@@ -58,7 +58,7 @@ SAME: Final = {
 """In Keras' own `fit`."""
 
 NO_STEP: Final = {"reload": [FAILED], "recreate": [FAILED], "auto": [NOTHING, FAILED]}
-"""Where Keras makes no step function."""
+"""Results where Keras makes no step function."""
 
 EXPECTED: Final[dict[str, dict[str, list[str]]]] = {
     "fit": {},
@@ -72,7 +72,7 @@ EXPECTED: Final[dict[str, dict[str, list[str]]]] = {
     "tf.function, heeding": NO_STEP,
     "eager": NO_STEP | {"recreate": [DONE], "stop": [FAILED]},
 }
-"""Where it differs from that."""
+"""Differences from that."""
 
 QUICK: Final = {("tf.function", "epoch")}
 
@@ -85,8 +85,8 @@ class Seen:
         before: Values of everything, just before.
         after: The same just after.
         functions: TensorFlow's registered functions, before and after.
-        steps: Done before.
-        records: What was reported.
+        steps: Steps done before.
+        records: Reported results.
     """
 
     before: list[bytes]
@@ -97,7 +97,7 @@ class Seen:
 
 
 class Before(keras.callbacks.Callback):
-    """Asks for an action just before the callback under test comes to a safe point."""
+    """Requests an action just before the callback under test comes to a safe point."""
 
     def __init__(self, training: Training, monitor: Any, at: str) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Before(keras.callbacks.Callback):
         if not 0 < self.epoch <= len(ACTIONS):
             return
         self.running = list(ACTIONS)[self.epoch - 1]
-        # What ran in the process before is not to be given back by an action.
+        # Keep an action from giving back memory of what ran in the process before.
         collect_garbage()
         return_free_pages()
         self.known = len(self.monitor.records)
@@ -135,7 +135,7 @@ class Before(keras.callbacks.Callback):
 
 
 class After(keras.callbacks.Callback):
-    """Looks at what is there just behind it."""
+    """Checks the state just behind it."""
 
     def __init__(self, asked: Before) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ def state_of(record: ActionResult) -> str:
 
 
 def shrank(record: ActionResult) -> bool:
-    """Whether the record's own figures say that memory was given back."""
+    """True if the record's own figures say that memory was given back."""
     before, after = record.event.before, record.event.after
     assert after is not None
     pairs = [
@@ -230,7 +230,7 @@ def test_record_says_what_the_action_did(
         before = Before(training, monitor, at)
         after = After(before)
         LOOPS[name].run(training, [before, monitor, after], EPOCHS)
-        # A stop of a script's own loop is settled when it ends or goes on.
+        # A stop of a script's own loop is settled when it ends or continues.
         before.seen["stop"].records = list(monitor.records[before.known :])
         faults = monitor._run_recorder.faults.counts()  # pyright: ignore[reportAttributeAccessIssue]
 

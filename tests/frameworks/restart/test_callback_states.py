@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""What a callback had counted and decided comes back in another process, once."""
+"""The counts and decisions of a callback come back in another process, once."""
 
 from typing import Any
 

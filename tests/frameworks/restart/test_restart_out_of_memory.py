@@ -1,4 +1,4 @@
-"""A training that the kernel kills for want of memory: resumed if asked for, and told of."""
+"""A training that the kernel kills for want of memory: resumed on request, and reported."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A training that is restarted from the command line stays one run; its death is told."""
+"""A training that is restarted from the command line stays one run; its death is reported."""
 
 import os
 import subprocess

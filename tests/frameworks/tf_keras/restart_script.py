@@ -28,7 +28,7 @@ layers = tf_keras.layers
 
 
 def dense(**compiled: Any) -> Any:
-    """A small model with Dropout, by a generator of its own, and BatchNorm."""
+    """A small model with Dropout, by its own generator, and BatchNorm."""
     tf_keras.backend.experimental.enable_tf_random_generator()
     model = tf_keras.Sequential(
         [
@@ -68,7 +68,7 @@ def cross_validation(script: Script) -> None:
 
 
 def tf_data(script: Script) -> None:
-    """Datasets that shuffle anew for every iterator: by length, by steps, of unknown length."""
+    """Datasets that reshuffle for every iterator: by length, by steps, of unknown length."""
     x, y = arrays()
     whole = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(SAMPLES)
     data = whole.batch(BATCH)
@@ -86,7 +86,7 @@ def tf_data(script: Script) -> None:
 
 
 class Pieces(tf_keras.utils.Sequence):
-    """Batches by index, in an order that is drawn anew when an epoch ends."""
+    """Batches by index, in an order that is redrawn when an epoch ends."""
 
     def __init__(self) -> None:
         self.data = arrays()
@@ -104,7 +104,7 @@ class Pieces(tf_keras.utils.Sequence):
 
 
 class Unbuilt(tf_keras.Model):
-    """Nobody builds it before its first step, which draws from a generator of its own."""
+    """No one builds it before its first step, which draws from its own generator."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ def arrays() -> dict[str, Any]:
 
 
 def pipeline() -> dict[str, Any]:
-    """The same as a tf.data pipeline that shuffles anew each epoch."""
+    """The same as a tf.data pipeline that reshuffles each epoch."""
     found = arrays()
     data = tf.data.Dataset.from_tensor_slices((found["x"], found["y"]))
     return {"x": data.shuffle(48, reshuffle_each_iteration=True).batch(8)}
@@ -51,7 +51,7 @@ def sequences() -> dict[str, Any]:
 
 
 def with_generators(make: Callable[[], Any]) -> Callable[[], Any]:
-    """Make a model whose random layers have generators of their own."""
+    """Make a model whose random layers have their own generators."""
 
     def made() -> Any:
         _GENERATORS.enable_tf_random_generator()
@@ -82,7 +82,7 @@ def dense(*, dropout: bool = False, metrics: Any = ("mae",), **compiled: Any) ->
 
 
 class OwnStep(tf_keras.Model):
-    """A subclass with a `train_step` and a loss tracker of its own."""
+    """A subclass with its own `train_step` and loss tracker."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ def regularized() -> Any:
 
 
 def plateau() -> list[Any]:
-    """Callbacks with a state of their own, one of which writes the learning rate."""
+    """Callbacks with their own state, one of which writes the learning rate."""
     callbacks = tf_keras.callbacks
     return [
         callbacks.ReduceLROnPlateau(monitor="loss", patience=0, min_delta=10),

@@ -34,7 +34,7 @@ CASES = [(name, moments) for name in SCENARIOS for moments in ("once", "three ti
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the process of a name printed; each is run once."""
+    """Output of the process with a name; each is run once."""
     home = str(tmp_path_factory.mktemp("v1"))
 
     @functools.cache

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What chief and other printed for a way of asking; each is run once."""
+    """Output of chief and other for a way to request; each is run once."""
 
     @functools.cache
     def run(way: str) -> list[Any]:

@@ -1,7 +1,7 @@
 # pyright: basic, reportImplicitOverride=false, reportArgumentType=false
 # pyright: reportIncompatibleMethodOverride=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false
-"""Trainings in v1 graph mode, as a process of their own: `disable_eager_execution()` is for ever.
+"""Trainings in v1 graph mode, as a separate process: `disable_eager_execution()` is for ever.
 
 `python -m tests.frameworks.tf_keras.v1_training NAME` prints what it found as JSON; NAME is the
 name of a function here: exact, plain, settings or refusals.
@@ -62,7 +62,7 @@ class Scale(tf_keras.layers.Layer):
 
 
 def arrays() -> dict[str, Any]:
-    """Inputs of 8 features and a target, shuffled anew each epoch; a quarter for validation."""
+    """Inputs of 8 features and a target, reshuffled each epoch; a quarter for validation."""
     numbers = np.random.default_rng(5)
     x = numbers.normal(size=(48, 8)).astype("float32")
     return {"x": x, "y": x.sum(axis=1, keepdims=True), "batch_size": 8, "validation_split": 0.25}
@@ -134,7 +134,7 @@ def stateful() -> Any:
 
 
 def plateau() -> list[Any]:
-    """Callbacks with a state of their own, one of which writes the learning rate."""
+    """Callbacks with their own state, one of which writes the learning rate."""
     callbacks = tf_keras.callbacks
     return [
         callbacks.ReduceLROnPlateau(monitor="loss", patience=0, min_delta=10),
@@ -174,7 +174,7 @@ def exact() -> dict[str, Any]:
 
 
 def plain() -> dict[str, Any]:
-    """What a plain `fit` tells, allows and refuses; and what grows."""
+    """Reports of a plain `fit`, the actions that it allows and refuses, and its growth."""
     _seed()
     model, monitor = dense(), MonitorCallback("plain", hub="off")
     asking = tf_keras.callbacks.LambdaCallback(on_epoch_begin=lambda *_: _ask_for_all(monitor))
@@ -202,7 +202,7 @@ def plain() -> dict[str, Any]:
 
 
 def auto() -> dict[str, Any]:
-    """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, by one that not."""
+    """`auto` in `kmonitor_agent.fit`: requested, by a limit that it helps, by one that not."""
     notices: list[str] = []
     emit = ProcessSession.emit
 
@@ -254,7 +254,7 @@ def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
 
 
 def hidden() -> dict[str, list[str]]:
-    """What is said when a private name is missing: by `kmonitor_agent.fit`, by saving."""
+    """Messages when a private name is missing: by `kmonitor_agent.fit`, by saving."""
     _seed()
     backend, found = keras2_backend("tf_keras"), dict[str, list[str]]()
     for name in ("_SESSION", "_GRAPH_LEARNING_PHASES", "PER_GRAPH_OBJECT_NAME_UIDS", "get_value"):
@@ -285,7 +285,7 @@ def hidden() -> dict[str, list[str]]:
 
 
 def settings() -> dict[str, Any]:
-    """What a script had set for its session stays set over a reload."""
+    """Settings of a script for its session stay over a reload."""
     _seed()
     keras2_backend("tf_keras").set_session(
         v1.Session(config=v1.ConfigProto(inter_op_parallelism_threads=3))
@@ -303,7 +303,7 @@ def settings() -> dict[str, Any]:
 
 
 def refusals() -> dict[str, str]:
-    """What is refused at the call, in words."""
+    """Refusals at the call, in words."""
     _seed()
 
     class Subclass(tf_keras.Model):

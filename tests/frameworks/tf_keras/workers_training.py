@@ -1,4 +1,4 @@
-"""One of two workers that train a tf_keras model together. A process of its own."""
+"""One of two workers that train a tf_keras model together. A separate process."""
 
 import hashlib
 import importlib
@@ -16,13 +16,13 @@ UNWATCHED = {"plain": (0, 1), "chief only": (1,), "other only": (0,)}
 
 
 def main(index: int, ports: list[str], folder: Path, way: str) -> None:
-    """Fit under the strategy and print what became of it.
+    """Fit under the strategy and print the outcome.
 
     Args:
         index: This worker's place.
-        ports: Of all workers.
+        ports: Ports of all workers.
         folder: For checkpoints.
-        way: "plain", or who asks for a reload and how; see `_ask`.
+        way: "plain", or the requester of a reload and its way; see `_ask`.
     """
     addresses = [f"127.0.0.1:{port}" for port in ports]
     os.environ["TF_CONFIG"] = json.dumps(

@@ -1,4 +1,4 @@
-"""Which alerts are due: held, once in a cooldown, never of what is long over."""
+"""Alerts that are due: held, once in a cooldown, never of what is long over."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A command or web address of the user's own gets each alert; what fails is told."""
+"""The user's own command or web address gets each alert; failures are reported."""
 
 import json
 import queue
@@ -29,11 +29,11 @@ FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wal
 
 
 class Web:
-    """A web server of the user's own.
+    """The user's own web server.
 
     Attributes:
-        posted: What came.
-        status: What it answers.
+        posted: Bodies that came.
+        status: Status of its answers.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
     text = _LEAVES_A_CHILD.format(pid=str(pid)) + "child.wait()"
 
     class Late(subprocess.Popen[bytes]):
-        """Its time is up as soon as its child is there."""
+        """Its time is up as soon as its child exists."""
 
         @override
         def communicate(

@@ -1,4 +1,4 @@
-"""The example dashboard asks for figures that there are, by labels that they have."""
+"""The example dashboard queries figures that exist, by labels that they have."""
 
 import json
 import re

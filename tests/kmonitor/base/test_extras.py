@@ -1,4 +1,4 @@
-"""What is said where an extra's packages are lacking fits how kmonitor was installed."""
+"""The message where an extra's packages are lacking fits how kmonitor was installed."""
 
 import importlib.metadata
 import json

@@ -1,4 +1,4 @@
-"""What Tab offers, and how that is set up in a user's shell."""
+"""Completions that Tab offers, and their set-up in a user's shell."""
 
 import os
 import shutil

@@ -24,7 +24,7 @@ from tests.support.guide_code import (
 from tests.support.source_tree import ROOT
 
 _STANDS_FOR = {"ACTION": "save", "ROLE": "viewer"}
-"""What a word in capitals stands for where only some words are taken."""
+"""Value for a word in capitals where only some words are taken."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a command does when its own standard output takes nothing more."""
+"""Behaviour of a command when its own standard output takes nothing more."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Which runs `kmonitor runs prune` takes, and how amounts are typed."""
+"""Runs that `kmonitor runs prune` takes, and the ways to type amounts."""
 
 import pytest
 

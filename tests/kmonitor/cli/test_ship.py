@@ -27,7 +27,7 @@ class Hub:
     Attributes:
         acked: Newest number that it has.
         cut_after: The way is cut when it has stored this number, once each.
-        forgets: What it forgets while the way is cut, numbers from the newest down.
+        forgets: Events that it forgets while the way is cut, numbers from the newest down.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def spooled(folder: Path, *seqs: range) -> Path:
 
 
 def shipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
-    """Events and missing ones as they are told."""
+    """Events and missing ones as they are sent."""
     assert main(["ship", str(folder), "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     return told["events"], told["missing"]

@@ -1,4 +1,4 @@
-"""Which smaller inputs are tried for advice."""
+"""Smaller inputs that are tried for advice."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Follower: asks for a hub's status once each time it changes."""
+"""Follower: requests a hub's status once each time it changes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Pages of stored rows: the next is on its way while one is used, whatever else is asked."""
+"""Pages of stored rows: the next is on its way while one is used, whatever else is requested."""
 
 import pytest
 

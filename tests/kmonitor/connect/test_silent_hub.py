@@ -1,4 +1,4 @@
-"""A hub that holds its place but does not respond is told, and ended only as what it is."""
+"""A hub that holds its place but does not respond is reported, and ended only as what it is."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What ssh is called with."""
+"""Arguments that ssh is called with."""
 
 import pytest
 

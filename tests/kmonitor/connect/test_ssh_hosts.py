@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.ssh, pytest.mark.slow]
 
 
 class Followed:
-    """A host as a window follows it, and all that it told."""
+    """A host as a window follows it, and all that it reported."""
 
     def __init__(self, follower: HostFollower) -> None:
         self.follower = follower

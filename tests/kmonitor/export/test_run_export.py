@@ -32,7 +32,7 @@ HOSTILE = '=HYPERLINK("x")</script>\x1b[2J\u202e'
 
 @pytest.fixture
 def export(live_hub: LiveHub, client: HubClient) -> Iterator[RunExport]:
-    """Of a run with three samples and two epochs."""
+    """The export of a run with three samples and two epochs."""
     with SimulatedAgent(live_hub.folders, name=HOSTILE) as agent:
         agent.start_fit()
         agent.start_epoch()

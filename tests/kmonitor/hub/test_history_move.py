@@ -46,7 +46,7 @@ def here(tmp_path: Path) -> HubParts:
 
 @pytest.fixture
 def moved(here: HubParts, team_url: str) -> Iterator[Callable[[], HubParts]]:
-    """Moves the history and opens what is there then."""
+    """Moves the history and opens the result."""
     opened: list[HubParts] = []
 
     def move() -> HubParts:

@@ -1,4 +1,4 @@
-"""A hub that was started on the way leaves when nobody needs it; one that was asked for stays."""
+"""A hub that was started on the way leaves when no one needs it; one that was requested stays."""
 
 import pytest
 

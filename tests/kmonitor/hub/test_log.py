@@ -1,4 +1,4 @@
-"""Where the hub's log goes: a file of its own, or the journal when systemd listens."""
+"""Place of the hub's log: its own file, or the journal when systemd listens."""
 
 import logging
 import os

@@ -106,7 +106,7 @@ def test_an_answer_is_waited_for_as_long_as_the_hub_works_on_it(
     def hear(working: ReplyPending | None) -> None:
         heard.append(working)
         if not slow_hub.gate.is_set():
-            # What a busy machine takes after that is none of the client's time.
+            # Time that a busy machine takes after that is not the client's.
             clock.move(4.0)
         if len(heard) == 4:
             slow_hub.gate.set()

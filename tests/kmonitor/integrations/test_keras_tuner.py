@@ -1,4 +1,4 @@
-"""KerasTuner's searches with each trial in a process of its own."""
+"""KerasTuner's searches with each trial in its own process."""
 
 import subprocess
 import sys
@@ -136,7 +136,7 @@ def test_a_hypermodel_of_ones_own_is_executed_several_times_with_callbacks(tmp_p
     trial = tuner.oracle.get_best_trials()[0]
     assert float(trial.score or 0.0) > 1.0  # the mean of two, ten times the loss
     assert [each.fold for each in tuner.attempts] == [0, 1]
-    # Early stopping was told: two epochs of two steps, not four.
+    # Early stopping was informed: two epochs of two steps, not four.
     assert [each.steps for each in tuner.attempts] == [4, 4]
 
 

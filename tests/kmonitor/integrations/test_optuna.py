@@ -1,4 +1,4 @@
-"""`in_processes` with Optuna itself: each trial in a process of its own."""
+"""`in_processes` with Optuna itself: each trial in its own process."""
 
 import threading
 from functools import partial

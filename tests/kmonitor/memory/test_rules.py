@@ -1,4 +1,4 @@
-"""What single layers keep, against what TensorFlow's allocator showed layer by layer."""
+"""Memory that single layers keep, against TensorFlow's allocator layer by layer."""
 
 import pytest
 
@@ -13,7 +13,7 @@ Y = 4 * STEPS * WIDTH
 
 
 def _kept(kind: str, **settings: ConfigValue) -> float:
-    """What a third layer of a kind keeps more than a second one, as a share of Y."""
+    """Memory that a third layer of a kind keeps more than a second one, as a share of Y."""
 
     def kept_bytes(n: int) -> int:
         some = [layer(f"one_{place}", kind, **settings) for place in range(n)]

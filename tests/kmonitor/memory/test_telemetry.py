@@ -1,4 +1,4 @@
-"""What a run's events say of the memory of its fits."""
+"""The memory of a run's fits, from its events."""
 
 import msgspec
 import pytest

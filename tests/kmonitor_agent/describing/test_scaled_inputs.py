@@ -1,4 +1,4 @@
-"""Which larger and smaller inputs a model is described with."""
+"""Larger and smaller inputs that a model is described with."""
 
 import pytest
 

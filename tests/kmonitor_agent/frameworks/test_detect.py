@@ -1,4 +1,4 @@
-"""Which framework a model is of; nothing is imported to find out."""
+"""The framework of a model; nothing is imported to find out."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a model says of itself: compiled how, made of what."""
+"""A model's facts about itself: how it is compiled, and its parts."""
 
 import weakref
 from collections.abc import Callable

@@ -80,7 +80,7 @@ print(len(references) > 0, max(references) - before)
 
 def test_no_audit_hook_of_a_script_runs_while_its_objects_are_referred_to():
     """Other threads would go on there, and their tuples have one reference too many."""
-    # In a process of its own: a hook stays until the process ends.
+    # In its own process: a hook stays until the process ends.
     ran = subprocess.run(
         [sys.executable, "-c", HOOKED],
         capture_output=True,

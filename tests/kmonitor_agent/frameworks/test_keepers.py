@@ -1,4 +1,4 @@
-"""Who keeps many objects of a script is named, and nobody where nobody does."""
+"""The keeper of many objects of a script is named, and no one where there is none."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false, reportAssignmentType=false
-"""What a script keeps is found where it is, measured, and never asked or kept alive."""
+"""Objects that a script keeps are found in place, measured, and never called or kept alive."""
 
 import asyncio
 import functools
@@ -38,7 +38,7 @@ def array(mib: float = 1.0) -> Any:
 
 
 def kept(recorder: object, lengths: Any = None) -> dict[str, KeptObjects]:
-    """What a search finds of a callback, by place."""
+    """Findings of a search of a callback, by place."""
     walk = KeptObjectWalk(lengths)
     return {each.place: each for each in walk.search([recorder], None)}
 
@@ -289,7 +289,7 @@ def test_search_that_is_late_says_so():
 
 
 class Hostile:
-    """Fails the test wherever it is asked for anything."""
+    """Fails the test at any access."""
 
     def __init__(self) -> None:
         vars(self)["held"] = array()

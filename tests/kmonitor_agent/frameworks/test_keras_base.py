@@ -1,4 +1,4 @@
-"""Whose `Callback` ours becomes: the Keras in use, and a clear word when there is none."""
+"""The base of our `Callback`: the Keras in use, and a clear message when there is none."""
 
 import sys
 from types import ModuleType
@@ -11,7 +11,7 @@ from kmonitor_agent.frameworks.callback_base import with_keras_callback
 
 
 class Ours:
-    """What is passed to fit."""
+    """A callback as it is passed to fit."""
 
 
 def install(monkeypatch: pytest.MonkeyPatch, name: str) -> type:

@@ -244,7 +244,7 @@ NO_RULE = {
     "SimpleRNNCell", "AugMix", "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization",
     "CutMix", "MixUp", "Equalization", "RandAugment", "Solarization", "MaxNumBoundingBoxes",
 }  # fmt: skip
-"""What holds others, runs foreign code, or changes pictures before a model sees them."""
+"""Layers that hold others, run foreign code, or change pictures before a model sees them."""
 
 
 def test_every_other_layer_of_keras_has_a_rule():

@@ -1,4 +1,4 @@
-"""Which models have their variables, and which would make them when they are called."""
+"""Models that have their variables, and models that would make them when they are called."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class Nested(layers.Layer):
 
 
 class Own(keras.Model):
-    """Computes in code of its own; a layer of it is of no use, and a part of it is known."""
+    """Computes in its own code; a layer of it is of no use, and a part of it is known."""
 
     def __init__(self) -> None:
         super().__init__()

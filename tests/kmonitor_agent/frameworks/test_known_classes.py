@@ -33,7 +33,7 @@ def fail(*_: Any, **__: Any) -> Any:
 
 
 class Meta(type):
-    """A metaclass that fails when it is asked for anything."""
+    """A metaclass that fails at any access."""
 
     __hash__ = __eq__ = __repr__ = __len__ = __iter__ = fail  # pyright: ignore[reportAssignmentType]
     __name__ = __module__ = __mro__ = property(fail)  # pyright: ignore[reportAssignmentType]

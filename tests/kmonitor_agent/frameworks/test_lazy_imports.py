@@ -1,4 +1,4 @@
-"""Asking Keras about a model imports no framework that the script has not imported."""
+"""Inspecting a model of Keras imports no framework that the script has not imported."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ NAME = "framework_that_sleeps"
 
 @pytest.fixture
 def sleeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Keras' own way to a framework that is installed and that nobody has imported."""
+    """Keras' own way to a framework that is installed and that no one has imported."""
     (tmp_path / f"{NAME}.py").write_text("VALUE = 3\n")
     monkeypatch.syspath_prepend(tmp_path)
     lazy: Any = module_utils.LazyModule(NAME)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What a model's objects hold is what Keras says of them; nothing of the script's is called."""
+"""A model's objects are those that Keras lists; nothing of the script's is called."""
 
 from typing import Any
 

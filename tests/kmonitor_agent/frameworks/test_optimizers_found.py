@@ -1,7 +1,7 @@
 # pyright: basic
 """Optimizers are found in whatever a model keeps them in.
 
-TensorFlow wraps containers in attributes of models and optimizers in classes of its own; two of
+TensorFlow wraps containers in attributes of models and optimizers in its own classes; two of
 them are neither a tuple nor a dict.
 """
 

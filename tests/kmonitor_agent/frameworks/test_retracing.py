@@ -123,7 +123,7 @@ def test_step_functions_that_the_script_makes_anew_still_warns_after_reloads(
     data = arrays()
 
     for _ in range(ENOUGH):
-        model.make_train_function(force=True)  # a script that makes its step anew each time
+        model.make_train_function(force=True)  # a script that makes its step again each time
         model.train_on_batch(data["x"], data["y"])
 
     assert "one_step_on_" in warnings[0].getMessage()

@@ -1,4 +1,4 @@
-"""Each value of a script is read by itself; one that cannot be read costs nothing else."""
+"""Each value of a script is read separately; one that cannot be read costs nothing else."""
 
 import contextlib
 import math

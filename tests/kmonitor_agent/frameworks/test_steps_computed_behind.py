@@ -1,4 +1,4 @@
-"""Whether a device may compute steps later than they are handed to it."""
+"""True if a device may compute steps later than they are handed to it."""
 
 import hashlib
 from collections.abc import Iterator

@@ -35,7 +35,7 @@ PROMISED_S = 2.0
 
 @pytest.fixture
 def agent() -> Iterator[AgentThread]:
-    """Of a process of its own, ended with the test."""
+    """The thread of a separate process, ended with the test."""
     agent = AgentThread(timing=QUICK)
     yield agent
     agent.close(timeout_s=0.2)
@@ -187,7 +187,7 @@ def test_two_boots_of_a_run_in_one_process_follow_each_other(agent: AgentThread,
 
 
 class _Deadlines(threading.Event):
-    """An event that never comes; time goes by as long as somebody is willing to wait for it."""
+    """An event that never comes; time goes by as long as someone is willing to wait for it."""
 
     def __init__(self, clock: MovedClock) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A hub's socket is trusted only where nobody else could have put it."""
+"""A hub's socket is trusted only where no one else could have put it."""
 
 import os
 import socket
@@ -58,7 +58,7 @@ def test_what_is_no_socket_is_not_used(path: Path):
 def test_somebody_elses_socket_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch):
     _bind(path)
     real = os.getuid()
-    # The folder's check asks first, the socket's second.
+    # The folder's check comes first, the socket's second.
     answers = iter([real])
     monkeypatch.setattr(os, "getuid", lambda: next(answers, real + 1))
     path_owner = f"user ID {real}"

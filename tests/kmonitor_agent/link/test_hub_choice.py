@@ -1,4 +1,4 @@
-"""Which hub a script or the environment names, and what it says to a name that makes no sense."""
+"""The hub that a script or the environment names, and the message on a senseless name."""
 
 from pathlib import Path
 

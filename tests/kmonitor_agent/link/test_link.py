@@ -63,7 +63,7 @@ def test_without_a_hub_everything_waits_on_disk(folders: Folders):
 
 
 def refuse(_wake: AgentWakeup) -> None:
-    """Nobody may be woken."""
+    """No one may be woken."""
     raise AssertionError("woken")
 
 
@@ -105,7 +105,7 @@ def test_an_event_of_a_working_thread_wakes_nobody(
 def test_a_single_event_after_a_long_silence_is_spooled_at_once(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    # Nothing of its own would end the sleep before the wait is given up.
+    # Nothing else would end the sleep before the wait is given up.
     timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
     monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:

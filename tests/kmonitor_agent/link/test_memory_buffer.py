@@ -1,4 +1,4 @@
-"""What the disk refused is held; the oldest samples go first, epochs never."""
+"""Events that the disk refused are held; the oldest samples go first, epochs never."""
 
 from kmonitor_agent.link.outbox import MemoryBuffer, drop_rank
 from kmonitor_agent.wire.messages.events import GraphSize

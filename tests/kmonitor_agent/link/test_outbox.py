@@ -33,7 +33,7 @@ LOTS = 10**9
 
 
 class _Case:
-    """An outbox in a folder of its own, and what it told."""
+    """An outbox in its own folder, and its messages."""
 
     def __init__(self, root: Path, ring: MemoryBuffer | None = None) -> None:
         self.told: list[Event] = []

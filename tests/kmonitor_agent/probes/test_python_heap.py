@@ -10,7 +10,7 @@ from kmonitor_agent.probes.heap import MOST_LISTED, AllocationTrace, ObjectCount
 
 
 class Grown:
-    """One of a kind that nobody else makes."""
+    """One of a kind that no one else makes."""
 
 
 class Liar(type):

@@ -67,7 +67,7 @@ def test_an_older_kernel_has_its_descriptors_listed(tmp_path: Path):
 
     found = read_open_files(tmp_path)
 
-    # Of a folder of files the size is none of their number; of procfs before 6.2 it is 0.
+    # The size of a folder of plain files is not their number; on procfs before 6.2 it is 0.
     assert found.value in {listed - 1, float((tmp_path / "fd").stat().st_size)}
 
 

@@ -55,7 +55,7 @@ def all_handlers() -> dict[int, object]:
 
 
 def held(signals: DeferredSignals, *numbers: int, raised: Exception | None = None) -> list[str]:
-    """What comes behind signals that are held, in a block that then ends."""
+    """Signals that arrive while they are held, in a block that then ends."""
     lines: list[str] = []
     with signals.delivered_after():
         signals.hold()
@@ -266,7 +266,7 @@ def test_a_handler_that_the_script_lets_system_calls_go_on_after_still_does(
 def test_a_handler_that_a_library_has_put_over_pythons_is_left_alone(signals: DeferredSignals):
     pythons = read_sigaction(OTHER)
     signal.signal(OTHER, time_is_up)
-    faulthandler.register(OTHER)  # C's, and Python goes on naming its own
+    faulthandler.register(OTHER)  # C's, and Python still names its own
     library = set_for(OTHER)
     try:
         with signals.delivered_after():

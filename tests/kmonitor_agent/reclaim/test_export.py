@@ -1,4 +1,4 @@
-"""An export is whole beside its checkpoint, or it is not there and the reason is told."""
+"""An export is whole beside its checkpoint, or absent with a reported reason."""
 
 import zipfile
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from kmonitor_agent.reclaim.checkpoints import ExportFailed, export_model, expor
 
 
 class Saved:
-    """Stands for a model: writes what it is told to."""
+    """Stands in for a model: writes what the test sets."""
 
     def __init__(self, write: Callable[[Path], object]) -> None:
         self._write = write

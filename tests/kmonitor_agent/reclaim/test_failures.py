@@ -1,4 +1,4 @@
-"""Whatever fails in a reclaim, training goes on with its exact state and the record says why."""
+"""Whatever fails in a reclaim, training continues with its exact state and the record says why."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -23,7 +23,7 @@ from kmonitor_agent.wire.messages.events import CommandProgress, Event, LimitsIn
 
 
 class Desk:
-    """An intake without a training: what it tells and what it queues."""
+    """An intake without a training: its reports and its queue."""
 
     def __init__(self, *, takes_commands: bool = True, **unavailable: str) -> None:
         self.events: list[Event] = []
@@ -55,7 +55,7 @@ class Desk:
         return self.now_s
 
     def ask(self, name: CommandName, **more: Any) -> list[tuple[str, str]]:
-        """States told for a command, each with its why."""
+        """States reported for a command, each with its reason."""
         begin = len(self.events)
         self.intake.receive(
             Command(id=f"c{begin}", run="run1", session="session", name=name, **more)

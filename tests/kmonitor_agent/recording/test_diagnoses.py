@@ -1,4 +1,4 @@
-"""What a diagnosis says of those who hold traces."""
+"""Statements of a diagnosis on the holders of traces."""
 
 from types import SimpleNamespace
 from typing import Any, cast

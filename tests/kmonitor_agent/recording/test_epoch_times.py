@@ -1,4 +1,4 @@
-"""Where the time of an epoch goes, with Keras' own list of callbacks and a clock that is moved."""
+"""Parts of an epoch's time, with Keras' own list of callbacks and a clock that is moved."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import weakref
@@ -160,7 +160,7 @@ def test_each_callback_has_its_time_by_its_class(hand: Hand):
     assert parts.timed == pytest.approx(1.0)
     times = {each.name: each.seconds for each in parts.callbacks}
     assert times["Taking"] == pytest.approx(0.03)
-    # That of the epoch before came after its end was reported.
+    # The time of the epoch before came after its end was reported.
     assert times["Other"] == pytest.approx(0.01 + 0.5)
     assert parts.callbacks_s == pytest.approx(0.54)
 
@@ -258,7 +258,7 @@ def test_validation_and_first_batch_are_parts_of_their_own(hand: Hand):
     assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(1.3)
     assert parts.validation_s == pytest.approx(0.2)
     assert parts.between_epochs_s == pytest.approx(0.7)
-    # Where Keras' iterator is not found, the wait for data cannot be told from computing.
+    # Without Keras' iterator, the wait for data cannot be separated from computing.
     assert parts.input_s is None
     assert parts.compute_s == pytest.approx(0.1 + 0.3)
 

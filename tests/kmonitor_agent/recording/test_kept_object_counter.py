@@ -1,4 +1,4 @@
-"""What a script keeps is counted while memory rises, and where it costs little."""
+"""Objects that a script keeps are counted while memory rises, and where it costs little."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ class Process:
     """A process whose memory and clocks a test moves.
 
     Attributes:
-        sent: What the counter emitted.
+        sent: Events that the counter emitted.
         recorder: The callback of its fit.
     """
 
@@ -71,19 +71,19 @@ class Process:
         return replace(readings, in_use=Reading(self._in_use, "bytes", "test"))
 
     def end_epochs_on_device(self, *rises_mib: float) -> None:
-        """Train so many epochs, in each of which the memory of the GPU rises."""
+        """Train this many epochs, in each of which the memory of the GPU rises."""
         for rise_mib in rises_mib:
             self._in_use = (self._in_use or 0.0) + rise_mib * MIB
             self.end_epochs(0.0)
 
     def end_epochs_of_steps(self, *steps_s: float) -> None:
-        """Train so many epochs with such mean step times, in which memory does not rise."""
+        """Train this many epochs with such mean step times, in which memory does not rise."""
         for step_s in steps_s:
             self.fit.last_steps = StepTimes(100, step_s, step_s, step_s, step_s, step_s)
             self.end_epochs(0.0)
 
     def end_epochs(self, *rises_mib: float) -> None:
-        """Train so many epochs, in each of which memory rises."""
+        """Train this many epochs, in each of which memory rises."""
         for rise_mib in rises_mib:
             self._time_s += self._epoch_s
             self._held += rise_mib * MIB

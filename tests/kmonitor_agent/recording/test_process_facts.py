@@ -1,4 +1,4 @@
-"""Who a process is: its run's name, and what private runs leave out."""
+"""Identity of a process: its run's name, and what private runs leave out."""
 
 import subprocess
 import sys

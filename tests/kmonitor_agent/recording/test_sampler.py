@@ -1,4 +1,4 @@
-"""What the metric `vram` is, and what it is a part of."""
+"""The metric `vram`, and the whole that it is a part of."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -31,7 +31,7 @@ NO_LIMIT = Reading.missing("bytes", "the script set none")
 
 @dataclass
 class AllocatorOf:
-    """A framework of which only the allocator is asked."""
+    """A framework of which only the allocator is queried."""
 
     readings: AllocatorReadings
 

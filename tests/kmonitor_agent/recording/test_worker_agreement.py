@@ -50,7 +50,7 @@ def outcome(why: str = "") -> ReclaimOutcome:
 
 
 def at_the_end(who: WorkerAgreement, epoch: int, said: list[Any], fails: str = "") -> None:
-    """What the session does at an epoch's end; the outcome goes to `said`, or None."""
+    """The session's result at an epoch's end; the outcome goes to `said`, or None."""
     called = who.called_by(epoch)
     if not called:
         said.append(None)

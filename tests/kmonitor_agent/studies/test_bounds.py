@@ -1,4 +1,4 @@
-"""How long a fold may take and be silent, by what others took; a simulation of many."""
+"""Limits on the time and silence of a fold, by those of others; a simulation of many."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What folds return comes back as it was, and nothing that executes can be among it."""
+"""Results of folds come back as they were, and nothing that executes can be among them."""
 
 import threading
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`run_folds`: each fold in a process of its own; whatever one does, the study ends complete."""
+"""`run_folds`: each fold in its own process; whatever one does, the study ends complete."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is told of an attempt that died, by what was seen of it; without processes."""
+"""Report on an attempt that died, by what was seen of it; without processes."""
 
 import signal
 from typing import Any, cast
@@ -16,7 +16,7 @@ MIB = 2**20
 
 
 class MadeUpProcess:
-    """A process that tells and holds what a test says."""
+    """A process that reports and holds what a test says."""
 
     def __init__(self) -> None:
         self.pid = 7

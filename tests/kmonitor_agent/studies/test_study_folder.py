@@ -1,4 +1,4 @@
-"""What a study keeps: damage is seen, what cannot be kept is said, and only its user reads it."""
+"""A study's files: damage is seen, what cannot be kept is said, and only its user reads them."""
 
 import stat
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ FACTS = StudyFacts("study1", "train.py: train", 3)
 
 @pytest.fixture
 def lines() -> list[str]:
-    """What the study prints for the user."""
+    """Lines that the study prints for the user."""
     return []
 
 
 @pytest.fixture
 def folder(tmp_path: Path, lines: list[str]) -> Iterator[StudyFolder]:
-    """That of a study of three folds, the first two of which finished; opened anew."""
+    """The folder of a study of three folds, the first two of which finished; reopened."""
     first = begun(tmp_path / "study")
     for fold in range(2):
         keep(first, fold, fold * 10)

@@ -1,4 +1,4 @@
-"""A study tells the hub how it goes, in a run of its own, and never fails by that."""
+"""A study reports its progress to the hub, in its own run, and never fails by that."""
 
 from collections.abc import Iterator
 from pathlib import Path

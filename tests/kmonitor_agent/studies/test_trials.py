@@ -1,4 +1,4 @@
-"""`Trials`: folds that come one by one, each of which asks for what it is to do."""
+"""`Trials`: folds that come one by one, each of which requests its task."""
 
 import functools
 import threading
@@ -68,7 +68,7 @@ def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
     values: dict[int, object] = {}
 
     def run(index: int) -> None:
-        # Each is answered only when the other has asked too.
+        # Each is answered only when the other has sent a request too.
         values[index] = trials.run(index, lambda _: together.wait(DEADLINE_S) * 0 + index).value
 
     threads = [threading.Thread(target=run, args=(each,)) for each in range(2)]
@@ -127,7 +127,7 @@ def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Fold
     started = events[0]
     assert isinstance(started, SessionStarted)
     assert started.name == f"{default_run_name()} · trials"
-    # They come one by one: nobody knows how many.
+    # They come one by one: no one knows how many.
     assert [each.folds for each in events if isinstance(each, StudyStarted)] == [0]
     assert [each.fold for each in events if isinstance(each, FoldEnded)] == [0, 1]
     assert isinstance(events[-1], SessionEnded)

@@ -1,4 +1,4 @@
-"""The batch grows as training goes on, and memory with it, in steps.
+"""The batch grows as training continues, and memory with it, in steps.
 
 Taken over: a batch size that grows progressively. Changed: doubled every fifth fit, up to 16
 times.

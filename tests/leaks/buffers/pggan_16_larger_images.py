@@ -1,4 +1,4 @@
-"""Images become larger as training goes on; the author took it for a leak, and found it was not.
+"""Images become larger as training continues; the author took it for a leak, and found it was not.
 
 Taken over: the resolution is doubled in stages. Changed: 16 to 128 in four stages.
 """

@@ -1,6 +1,6 @@
 """One model is trained in a loop on ever new Sequences, whose data stay although they are dropped.
 
-Taken over: a new Sequence of synthetic data for each fit, the model goes on. Changed: 4 MB each.
+Taken over: a new Sequence of synthetic data for each fit, the model stays. Changed: 4 MB each.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A callback appends the predictions of each batch to a tensor; it grows within the epoch.
 
 Taken over: tf.concat of what was kept and the batch, in on_train_batch_end. Changed: one epoch has
-all steps; the batch's predictions are made anew.
+all steps; the batch's predictions are made again.
 """
 
 from typing import Any

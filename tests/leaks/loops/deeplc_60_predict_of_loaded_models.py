@@ -1,4 +1,4 @@
-"""A tool predicts with several stored models in turn, loads each anew, and grows.
+"""A tool predicts with several stored models in turn, loads each again, and grows.
 
 Taken over: predict on freshly loaded models, clear_session between. Changed: three small models a
 round; a fit of another model ends it.

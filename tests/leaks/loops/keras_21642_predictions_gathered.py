@@ -1,7 +1,7 @@
 """Predictions of a long series are gathered until memory is full; nothing fits, only predict runs.
 
 Taken over: outputs larger than the inputs, kept until the end. Changed: predict in parts, as the
-thread tries, of 64 rows; a unit is so many calls as take about a second.
+thread tries, of 64 rows; a unit is the number of calls that take about a second.
 """
 
 import tempfile

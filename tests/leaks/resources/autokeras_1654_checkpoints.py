@@ -1,6 +1,6 @@
 """A search writes a checkpoint an epoch until the disk is full.
 
-Taken over: a file of its own for each epoch. Changed: a disk of 64 MiB in memory, a checkpoint of
+Taken over: a separate file for each epoch. Changed: a disk of 64 MiB in memory, a checkpoint of
 1.8 MB.
 """
 

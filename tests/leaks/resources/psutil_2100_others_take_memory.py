@@ -34,7 +34,7 @@ while sys.stdin.readline():
 
 
 class Beside(keras.callbacks.Callback):
-    """The shell ends at once, so that the process is nobody's child; it ends with its input."""
+    """The shell ends at once, so that the process is no one's child; it ends with its input."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Processes of each epoch's generator end, and nobody waits for them: 1 500 zombies.
+"""Processes of each epoch's generator end, and no one waits for them: 1 500 zombies.
 
 Taken over: children that are never waited for. Changed: 10 an epoch.
 """

@@ -1,4 +1,4 @@
-"""Each batch has a shape of its own, so each step is compiled again."""
+"""Each batch has its own shape, so each step is compiled again."""
 
 from collections.abc import Iterator
 from typing import Any

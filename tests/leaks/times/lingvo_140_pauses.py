@@ -1,4 +1,4 @@
-"""Every so many steps the input pauses."""
+"""The input pauses every few steps."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is kept of each epoch leaves less and less memory to the pages of the file that is read."""
+"""Objects kept from each epoch leave ever less memory to the pages of the file that is read."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""jit_compile=True and images of ever new sizes: each batch is compiled anew, half a second each.
+"""jit_compile=True and images of ever new sizes: each batch is recompiled, half a second each.
 
 Changed: sequences of ever new lengths, 12 an epoch, in place of images.
 """

@@ -1,4 +1,4 @@
-"""A traced epoch takes the step as an argument, and is traced anew for each epoch.
+"""A traced epoch takes the step as an argument, and is retraced for each epoch.
 
 Taken over: a function that is given another one. Changed: a new lambda each time, as bound methods
 are equal today.

@@ -1,4 +1,4 @@
-"""What each tool can tell of the same ten trainings, found by running each with each.
+"""Findings of each tool on the same ten trainings, by running each with each.
 
 `measure` runs them all and keeps what was recorded as plain data; `rows` makes the table's lines.
 """
@@ -60,8 +60,8 @@ class Seen:
     Attributes:
         series: Numbers that the tool recorded, by its name for them.
         printed: Lines of the process, and of the tool.
-        said: Of them, what the tool itself said; the end that it recorded.
-        done: What was done about it, by the tool's record.
+        said: Those of the tool itself; the end that it recorded.
+        done: Actions taken, by the tool's record.
     """
 
     series: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -78,7 +78,7 @@ def rows(python: Path, scenes: Sequence[str] = SCENES) -> Iterator[Sequence[str]
 
     Args:
         python: The peers' own environment.
-        scenes: Which of `SCENES`.
+        scenes: Some of `SCENES`.
     """
     with tempfile.TemporaryDirectory(prefix="kmonitor-tell-") as name:
         found = measure(python, Path(name), scenes)
@@ -108,7 +108,7 @@ def _no_deed(scene: str, tool: str) -> str:
 
 
 def measure(python: Path, folder: Path, scenes: Sequence[str]) -> Found:
-    """Every training with every tool, each in a folder of its own below `folder`."""
+    """Every training with every tool, each in its own folder below `folder`."""
     file = folder / "large.keras"
     _train(python, {"scene": "file", "tool": "", "folder": str(folder), "file": str(file)})
     found: Found = {}

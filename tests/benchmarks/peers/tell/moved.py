@@ -1,4 +1,4 @@
-"""Which of a tool's numbers moved: one rule for all tools, against a healthy training's own.
+"""Numbers of a tool that moved: one rule for all tools, against a healthy training's own.
 
 The first fifth of a series' points is left out: a training starts then. Its move is from the
 median of the first third of the rest to that of the last third, in proportion: the larger by the
@@ -20,10 +20,10 @@ _START_PART = 5
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a series began and ended.
+    """Begin and end of a series.
 
     Attributes:
-        name: As the tool has it.
+        name: The tool's name for it.
         first: Median of the first third.
         last: Median of the last third.
     """
@@ -34,7 +34,7 @@ class Move:
 
     @property
     def part(self) -> float:
-        """How far, in proportion."""
+        """Size of the move, in proportion."""
         return _apart(self.first, self.last)
 
 
@@ -63,7 +63,7 @@ def move_of(name: str, values: Sequence[float]) -> Move | None:
 
 
 def noise(values: Sequence[float]) -> float:
-    """How far a series goes by itself, in proportion."""
+    """Move of a series without a cause, in proportion."""
     move = move_of("", values)
     if move is None:
         return 0.0

@@ -30,12 +30,12 @@ _FOLLOWED = "tests.benchmarks.peers.watched.followed"
 
 @dataclass(slots=True)
 class Told:
-    """What kmonitor had to say of one training.
+    """Reports of kmonitor on one training.
 
     Attributes:
         series: Its stored columns, each a list of numbers, up to the first action.
         said: Lines that it marked as a warning, and the state it gives the run.
-        done: Lines of its record of what was done.
+        done: Lines of its record of actions.
     """
 
     series: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -44,7 +44,7 @@ class Told:
 
 
 def watch(scene: str, words: list[str], folder: Path, environ: dict[str, str]) -> tuple[str, Told]:
-    """Run it under `kmonitor run` beside a hub; what was printed, and what kmonitor told."""
+    """Run it under `kmonitor run` beside a hub; its output, and kmonitor's reports."""
     resumes = ["--resume-after-crash", "1"] if scene == "OOM" else []
     command = [sys.executable, "-m", "kmonitor", "run", *resumes, "--", *words]
     while_hung: list[str] = []
@@ -61,7 +61,7 @@ def watch(scene: str, words: list[str], folder: Path, environ: dict[str, str]) -
 
 
 def look_before(scene: str, file: Path, environ: dict[str, str]) -> Told:
-    """What its commands tell before a training begins; nothing where there is none for this."""
+    """Output of its commands before a training begins; empty where none applies."""
     told = Told()
     if scene == "load cost":
         told.said = _asked(environ, "load-cost", str(file), "--repeats", "1").splitlines()
@@ -79,7 +79,7 @@ def look_before(scene: str, file: Path, environ: dict[str, str]) -> Told:
 def look_after(
     scene: str, before: Told, python: Path, folder: Path, environ: dict[str, str]
 ) -> list[str]:
-    """What came of following what was told; nothing where there is no more to follow."""
+    """Result of following the advice; empty where there is none to follow."""
     words = [str(python), "-m", _FOLLOWED, scene]
     if scene == "oversize batch":
         (batch,) = re.findall(r": ([0-9 ]+) with certainty", before.done[0])
@@ -108,7 +108,7 @@ def _read(environ: dict[str, str], while_hung: list[str]) -> Told:
 
 
 def _when_over(environ: dict[str, str]) -> list[str]:
-    """What `show` prints once the hub knows that the process is gone."""
+    """Output of `show` once the hub knows that the process is gone."""
     text: list[str] = []
     for _ in range(_LOOKS):
         text = _asked(environ, "show", "last").splitlines()
@@ -138,7 +138,7 @@ def _series(exported: str, until_s: float) -> dict[str, list[float]]:
 
 
 def _asked(environ: dict[str, str], *words: str) -> str:
-    """What a command prints, on a terminal too wide for it to fold lines."""
+    """Output of a command, on a terminal too wide for it to fold lines."""
     done = subprocess.run(
         [sys.executable, "-m", "kmonitor", *words],
         env=environ | {"COLUMNS": "400"},

@@ -1,4 +1,4 @@
-"""A training as a process in a memory group of its own, ended with all it started."""
+"""A training as a process in its own memory group, ended with all it started."""
 
 import os
 import signal
@@ -26,14 +26,14 @@ def run(
     environ: dict[str, str],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> str:
-    """What it printed; what it leaves running is ended, once it had time to leave by itself.
+    """Its output; processes that it leaves running are ended, once they had time to leave.
 
     Args:
         words: The command.
-        folder: Where it runs, and where it writes `bound`: its process, and how many bytes more
-            than now it may have. Beyond them the kernel kills it; where no memory group can be
-            made, a watchman does.
-        environ: Of the process.
+        folder: Folder where it runs, and where it writes `bound`: its process, and how many bytes
+            more than now it may have. Beyond them the kernel kills it; where no memory group can
+            be made, a watchman does.
+        environ: Environment of the process.
         meanwhile: Called all the time.
     """
     began_s = time.monotonic()
@@ -66,7 +66,7 @@ def run(
 
 
 class _Bound:
-    """What a training may hold, from when it says so on."""
+    """Memory limit of a training, from the moment when it announces it."""
 
     def __init__(self, file: Path, group: Path | None) -> None:
         self._file = file
@@ -110,7 +110,7 @@ def _group(name: str) -> Iterator[Path | None]:
 
 
 def _remove(group: Path) -> None:
-    """Once all that is in it has left: W&B's process is in a session of its own."""
+    """Once all that is in it has left: W&B's process is in its own session."""
     until_s = time.monotonic() + _LEAVES_WITHIN_S
     while group.exists():
         with suppress(OSError):

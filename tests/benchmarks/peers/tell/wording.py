@@ -1,4 +1,4 @@
-"""What is new in what was printed, and how numbers and quotations stand in the table."""
+"""Finds new lines in output, and formats numbers and quotations for the table."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What is done about a training, from within it, by the tool that has something to do."""
+"""Actions on a training, from within it, by the tool that has any."""
 
 # ruff: noqa: PLC0415 - only a training that kmonitor watches loads it
 # pyright: reportImplicitOverride=false
@@ -15,7 +15,7 @@ ASKED: Final = {
     "native leak": "restart",
     "slow-down": "stop",
 }
-"""What kmonitor is asked for, near the end of each of these."""
+"""Action that is requested of kmonitor, near the end of each of these."""
 _DIAGNOSE = 20
 _ACT = 27
 
@@ -36,7 +36,7 @@ class Asks(keras.callbacks.Callback):
 
 
 def callbacks(order: dict[str, Any], with_tool: list[Any]) -> list[Any]:
-    """What asks for an action; nothing for a tool that has none."""
+    """Callbacks that request an action; none for a tool that has none."""
     action = ASKED.get(order["scene"])
     if order["tool"] != OURS or action is None:
         return []
@@ -44,7 +44,7 @@ def callbacks(order: dict[str, Any], with_tool: list[Any]) -> list[Any]:
 
 
 def between_models(order: dict[str, Any]) -> None:
-    """What a tool can do where one model is done with and the next not yet made."""
+    """Action of a tool when one model is finished and the next not yet made."""
     if order["tool"] == OURS:
         from kmonitor_agent import collect
 

@@ -1,4 +1,4 @@
-"""What comes of following kmonitor's advice, tried in the peers' environment; prints one line.
+"""Result of following kmonitor's advice, tried in the peers' environment; prints one line.
 
 Arguments: `hang`, or `oversize batch` and the batch that was advised.
 """
@@ -24,7 +24,7 @@ def train_fold(_fold: Any) -> None:
 
 
 def hang() -> str:
-    """How `run_folds` ended it, and where its output says that it waited."""
+    """The end that `run_folds` gave it, and where its output says that it waited."""
     study = run_folds(train_fold, 1, timeout_s=TIMEOUT_S, retries=0, study=Path("study"))
     (result,) = study.results
     text = result.output.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What a tool recorded of a training, read from its own files in the peers' environment.
+"""Records of a tool of a training, read from its own files in the peers' environment.
 
 Its only argument is a JSON object of folder and tool; it prints one JSON line: for each folder the
 series by name, each a list of numbers in the order they were written, and how the training ended.
@@ -25,7 +25,7 @@ _FILE_HEAD_BYTES = 7
 _LAST_PARTS = (1, 4)
 _NO_PART = 0
 _AXES = {"_step", "_runtime", "_timestamp", "epoch/epoch"}
-"""What W&B draws over, as other tools keep time and step beside a value."""
+"""Keys that W&B draws over, as other tools keep time and step beside a value."""
 
 
 def tensorboard(folder: Path) -> tuple[Series, str]:
@@ -125,7 +125,7 @@ READERS: dict[str, Callable[[Path], tuple[Series, str]]] = {
 
 
 def main() -> None:
-    """Read all folders that were asked for."""
+    """Read all requested folders."""
     asked = json.loads(sys.argv[1])
     told = {folder: READERS[tool](Path(folder)) for folder, tool in asked.items()}
     sys.stdout.write(json.dumps(told) + "\n")

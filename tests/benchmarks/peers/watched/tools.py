@@ -11,7 +11,7 @@ from typing import Any
 from tests.benchmarks.peers import callbacks
 
 SAMPLE_S = 1.0
-"""What each tool that samples is set to: their own 10 s and 15 s would see too little here."""
+"""Interval for each tool that samples: their own 10 s and 15 s would see too little here."""
 
 
 def ours(_folder: Path) -> list[Any]:
@@ -22,7 +22,7 @@ def ours(_folder: Path) -> list[Any]:
 
 
 def tensorboard(folder: Path) -> list[Any]:
-    """Keras' callback, with the one option that tells more of a training: steps a second."""
+    """Keras' callback, with the one option that records more of a training: steps a second."""
     import keras
 
     return [keras.callbacks.TensorBoard(str(folder), write_steps_per_second=True)]

@@ -1,4 +1,4 @@
-"""One of the ten trainings with one tool, as a process of its own in the peers' environment.
+"""One of the ten trainings with one tool, as a separate process in the peers' environment.
 
 Its only argument is a JSON object: `scene`, `tool`, `folder`, `file` (a model to load).
 """
@@ -65,7 +65,7 @@ class KeepsObjects(keras.callbacks.Callback):
 
 
 class LosesMalloc(keras.callbacks.Callback):
-    """What a native extension forgets to free."""
+    """Leaks memory as a native extension would that forgets to free it."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         libc = ctypes.CDLL(None)
@@ -155,7 +155,7 @@ def large() -> Any:
 def fit(
     *more: Any, epochs: int = UNITS, epoch_s: float = EPOCH_S
 ) -> Callable[[list[Any], dict[str, Any]], None]:
-    """A training of so many epochs with these callbacks before the tool's."""
+    """A training of this many epochs with these callbacks before the tool's."""
 
     def train(with_tool: list[Any], _order: dict[str, Any]) -> None:
         x = np.random.default_rng(0).normal(size=(_STEPS * 8, 64)).astype("float32")
@@ -234,7 +234,7 @@ SCENES: dict[str, Callable[[list[Any], dict[str, Any]], None]] = {
 
 
 def main() -> None:
-    """Train; a `bound` file tells how many bytes more this process may take."""
+    """Train; a `bound` file says how many bytes more this process may take."""
     order = json.loads(sys.argv[1])
     if order["scene"] == "file":
         model = large()

@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.folders import find_folders
 pytestmark = [pytest.mark.gui, pytest.mark.skipif(sys.platform != "linux", reason="of Linux")]
 
 PNG_SIZE = slice(16, 24)
-"""Where a PNG says its width and height. Source: PNG specification, IHDR."""
+"""Bytes of a PNG with its width and height. Source: PNG specification, IHDR."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What a command tells when the hub that it asks is lost meanwhile."""
+"""Message of a command when the hub that it queries is lost meanwhile."""
 
 import errno
 import os

@@ -9,7 +9,7 @@ from kmonitor_agent.wire.local.folders import Folders
 
 
 class Interrupted(subprocess.Popen[bytes]):
-    """A window that stays open until somebody presses Ctrl+C in the terminal."""
+    """A window that stays open until Ctrl+C is pressed in the terminal."""
 
     @override
     def wait(self, timeout: float | None = None) -> int:

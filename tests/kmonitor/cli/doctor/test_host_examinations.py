@@ -1,4 +1,4 @@
-"""What `kmonitor doctor` says of ssh and hosts; ssh is a script here, which says what one does."""
+"""Output of `kmonitor doctor` on ssh and hosts; ssh is a script here that prints the same."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A hub process that tells figures: what it serves, sends, says of itself and refuses."""
+"""A hub process that reports figures: what it serves, sends, says of itself and refuses."""
 
 import urllib.request
 

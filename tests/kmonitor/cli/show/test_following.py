@@ -1,4 +1,4 @@
-"""A run is followed over hubs that break: each event is told once, and why it waits."""
+"""A run is followed over hubs that break: each event is shown once, and why it waits."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ _LOST = HubUnreachable("ipc://hub", 5.0)
 
 
 class _Hub:
-    """Answers from a list of rows; one that breaks is lost once it has told them."""
+    """Answers from a list of rows; one that breaks is lost once it has sent them."""
 
     def __init__(
         self, rows: Sequence[EventRow], *, hub: str = "hub1", breaks: bool = False
@@ -56,7 +56,7 @@ def _rows(*seqs: int, first: int = 1) -> list[EventRow]:
 
 
 def _open(monkeypatch: pytest.MonkeyPatch, *hubs: _Hub | UserError) -> None:
-    """What a way to the hub leads to, one time after the other."""
+    """Hubs that a route leads to, one after the other."""
     left = iter(hubs)
 
     @contextmanager

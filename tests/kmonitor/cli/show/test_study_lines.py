@@ -1,4 +1,4 @@
-"""`kmonitor show` and `kmonitor runs` tell a study by its folds."""
+"""`kmonitor show` and `kmonitor runs` describe a study by its folds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `kmonitor show` says of the training's metrics."""
+"""Output of `kmonitor show` on the training's metrics."""
 
 import math
 

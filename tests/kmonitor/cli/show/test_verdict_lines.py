@@ -1,4 +1,4 @@
-"""What `kmonitor show` says of verdicts while a long run is still being read."""
+"""Output of `kmonitor show` on verdicts while a long run is still being read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the hub allows one key, what it allows its own memory, and what it writes down."""
+"""Limits of the hub on one key and on its own memory, and its audit log."""
 
 import typing
 
@@ -50,7 +50,7 @@ class Memory:
         self.guard = MemoryGuard(self.clock, lambda: self.rss)
 
     def grow(self, n_bytes: int, seconds: float, *, is_working: bool = False) -> int:
-        """How often it rang while memory grew evenly."""
+        """Number of alarms while memory grew evenly."""
         rang = 0
         for _ in range(10):
             self.rss += n_bytes // 10

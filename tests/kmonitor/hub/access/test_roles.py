@@ -103,7 +103,7 @@ def test_only_its_own_user_ends_a_hub(listening_hub: ListeningHub):
 
 
 def _refusals(peer: RawPeer, message: msgspec.Struct) -> set[str]:
-    """Codes of the errors that a message brings, up to the answer to a type that nobody knows."""
+    """Codes of the errors that a message brings, up to the answer to a type that no one knows."""
     peer.say(message)
     peer.say_body(msgspec.msgpack.encode({"type": "fence"}))
     codes: set[str] = set()

@@ -1,4 +1,4 @@
-"""What agents tell reaches the database once, in order, and is confirmed."""
+"""The agents' events reach the database once, in order, and are confirmed."""
 
 import pytest
 

@@ -308,7 +308,7 @@ def test_a_private_run_whose_host_cannot_be_recognised_stays_silent(
 
 
 def private_run(parts: HubParts, pid: int, *, salt: bytes) -> RunRecord:
-    """A run whose process told its host as a private one does."""
+    """A run whose process named its host as a private one does."""
     session = new_id()
     return parts.started_run(pid=pid, session=session, host=host_pseudonym(salt, session))
 

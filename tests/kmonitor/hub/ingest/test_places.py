@@ -1,4 +1,4 @@
-"""What a hub says of runs whose process it cannot see: on other hosts, in containers, in jobs."""
+"""State of runs whose process the hub cannot see: on other hosts, in containers, in jobs."""
 
 import os
 import socket

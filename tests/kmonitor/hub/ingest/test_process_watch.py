@@ -35,7 +35,7 @@ class Machine:
         self.count(job=0, above=0, host=3)
 
     def count(self, *, job: int | None, above: int, host: int) -> None:
-        """From now on so many kills are counted; None: the group is gone."""
+        """From now on this many kills are counted; None: the group is gone."""
         if job is None:
             self.job.unlink()
         else:

@@ -90,7 +90,7 @@ def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
     parts: HubParts, folders: Folders
 ):
     run = _leave_a_spool(folders)
-    parts.clock.jump_wall(time.time() - parts.clock.wall_s())  # of which the files' age is told
+    parts.clock.jump_wall(time.time() - parts.clock.wall_s())  # the files' age is reported
     hub = _Shipping(parts, folders)
     told = hub.after(_SCAN_S)
     (record,) = parts.event_log.registry.all()

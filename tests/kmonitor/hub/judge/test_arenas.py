@@ -31,7 +31,7 @@ SHUFFLED: tuple[Epoch, ...] = (
     (407, 155, 14), (418, 166, 14), (396, 144, 13), (396, 144, 13), (407, 155, 13), (393, 141, 13),
     (400, 148, 13), (413, 160, 14), (412, 160, 13), (410, 157, 13),
 )
-"""Of tensorflow_54299_shuffled_images."""
+"""Epochs of tensorflow_54299_shuffled_images."""
 
 FRAGMENTED: tuple[Epoch, ...] = (
     (618, 5, 3), (622, 8, 6), (625, 11, 9), (628, 14, 12), (632, 18, 16), (635, 21, 19),
@@ -41,7 +41,7 @@ FRAGMENTED: tuple[Epoch, ...] = (
     (727, 110, 109), (733, 116, 114), (739, 122, 120), (745, 128, 126), (750, 133, 132),
     (756, 139, 137),
 )
-"""Of tensorflow_2942_heap_fragments."""
+"""Epochs of tensorflow_2942_heap_fragments."""
 # fmt: on
 
 
@@ -100,7 +100,7 @@ def test_a_heap_that_fragments_is_growing():
 
 @pytest.mark.parametrize("in_use_mib", [6.0, 0.0])
 def test_a_leak_beside_arenas_that_fill_is_growing(in_use_mib: float):
-    """Of memory from malloc, or mapped by something that counts nothing."""
+    """The leak is memory from malloc, or mapped by something that counts nothing."""
     alarm = first_alarm(ram_verdicts(run(growing(SHUFFLED, 6.0), in_use_mib=in_use_mib)))
 
     assert alarm is not None

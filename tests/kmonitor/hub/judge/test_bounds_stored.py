@@ -85,7 +85,7 @@ class Asked:
         return True
 
     def answer(self, message: msgspec.Struct) -> Any:
-        """What is told, once it is."""
+        """The answer, once it is sent."""
         self.told.clear()
         self.views.handle([b"desktop", *pack(message)])
 
@@ -218,7 +218,7 @@ def _see_everything(asked: Asked, run: str, *, is_spoilt: bool = False) -> None:
 
 
 def _go_on(parts: HubParts, run: str) -> None:
-    """The training of a run goes on, and what it sends is stored."""
+    """The training of a run continues, and its events are stored."""
     event_log = parts.event_log
     record = event_log.registry.get_or_add(run)
     before = record.accepted

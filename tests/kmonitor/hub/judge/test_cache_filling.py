@@ -1,4 +1,4 @@
-"""A cache of the fit's data that fills over many epochs: its end is foretold, and no alarm."""
+"""A cache of the fit's data that fills over many epochs: its end is predicted, and no alarm."""
 
 from collections.abc import Iterator
 

@@ -48,7 +48,7 @@ def with_names(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def judged(events: Iterable[Event]) -> tuple[list[Verdict], Verdict]:
-    """What was stored of open files, and the newest verdict."""
+    """The stored verdicts on open files, and the newest verdict."""
     judge, said = RunJudge(), list[Verdict]()
     for event in events:
         judge.read(event.t_s, event)

@@ -66,7 +66,7 @@ def test_nothing_is_made_of_counters_that_do_not_grow():
     ("name", "cause"), [("one_step_on_data", Cause.REBUILT), ("project", Cause.RETRACING)]
 )
 def test_traces_of_the_scripts_own_functions_are_no_models(name: str, cause: Cause):
-    """What they captured is in the allocator too."""
+    """Tensors that the traces captured are in the allocator too."""
     traces = CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name)
 
     found = explain_growth(GROWING, [traces, *grew(K.ALLOCATOR_BYTES, K.NATIVE_BYTES)])

@@ -1,4 +1,4 @@
-"""Where in an epoch or fit memory grows: in steps, validation, or between them."""
+"""The part of an epoch or fit where memory grows: steps, validation, or between them."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ UNITS = 20
 def run(
     *, steps: float = 0.0, validation: float = 0.0, epochs: float = 0.0, fits: float = 0.0
 ) -> Iterator[Event]:
-    """A run whose memory grows by so many MiB in each part; of fits if they leave something."""
+    """A run whose memory grows by this many MiB in each part; of fits if they leave something."""
     held, t_s = 500.0, 0.0
     if not fits:
         yield FitStarted(0.0, fit=1, model="m")

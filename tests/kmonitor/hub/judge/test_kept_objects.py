@@ -1,4 +1,4 @@
-"""What the script keeps is the cause of growth that it explains, and of no other."""
+"""Objects that the script keeps are the cause of growth that they explain, and of no other."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What is made of a run's units, and what of it is told anew."""
+"""Verdicts on a run's units, and those of them that are sent again."""
 
 from collections.abc import Iterable, Iterator
 
@@ -28,7 +28,7 @@ from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
 def _judged(
     events: Iterable[Event], judge: RunJudge | None = None
 ) -> tuple[RunJudge, list[Verdict]]:
-    """The judge, and what it told, when it looks after each epoch's count."""
+    """The judge, and its verdicts, when it looks after each epoch's count."""
     judge, told = judge or RunJudge(), list[Verdict]()
     for event in events:
         judge.read(event.t_s, event)

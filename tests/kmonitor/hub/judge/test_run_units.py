@@ -1,4 +1,4 @@
-"""How a run's events become one value of everything an epoch, and a fit."""
+"""A run's events become one value of everything an epoch, and a fit."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A training that makes no step is told of while it waits, and no longer."""
+"""A training that makes no step is reported while it waits, and no longer."""
 
 from collections.abc import Iterator
 

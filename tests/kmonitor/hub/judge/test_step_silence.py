@@ -1,4 +1,4 @@
-"""Pauses of healthy trainings are never taken for a hang, and a hang is told in time."""
+"""Pauses of healthy trainings are never taken for a hang, and a hang is reported in time."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from kmonitor.hub.judge.stall_detector import (
 
 
 class Training:
-    """A made-up fit, looked at each second as the agent does."""
+    """A made-up fit, polled each second as by the agent."""
 
     def __init__(self, *, steps: int | None = 20) -> None:
         self.silence = StallDetector()
@@ -196,7 +196,7 @@ def test_what_somebody_else_held_up_is_neither_told_nor_learned():
     run.steps([0.3] * 20)
     run.stay_silent(19.0)
     run.silence.excuse_until(run.now_s)
-    run.stay_silent(100.0)  # the first step after it is traced anew
+    run.stay_silent(100.0)  # the first step after it is retraced
     run.steps([0.3] * 60)
     assert run.told == []
 

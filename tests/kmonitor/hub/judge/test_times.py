@@ -40,7 +40,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     seed: int = 3,
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
 ) -> Iterator[Verdict]:
-    """The verdicts on epoch and step time that are stored, in order; trained as far as asked."""
+    """The stored verdicts on epoch and step time, in order; trained as far as requested."""
     rng, judge, t_s = np.random.default_rng(seed), RunJudge(), 0.0
     judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
     for epoch in range(epochs):

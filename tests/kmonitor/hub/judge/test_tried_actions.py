@@ -1,4 +1,4 @@
-"""What was done against growth stands in its verdict, with what it gave back."""
+"""Actions against growth are in its verdict, with what they gave back."""
 
 from collections.abc import Iterator
 

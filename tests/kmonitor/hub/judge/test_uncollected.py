@@ -109,7 +109,7 @@ def growing(
     blocks: float = 1600.0,
     mapped_mib: float = 0.0,
 ) -> list[Epoch]:
-    """Epochs that add so many blocks, and MiB from malloc; some free all but a part of them."""
+    """Epochs that add this many blocks, and MiB from malloc; some free all but a part of them."""
     epochs: list[Epoch] = []
     least = highest = held = 0.0
     for epoch in range(n):

@@ -1,4 +1,4 @@
-"""Verdicts in the hub: judged beside its loop, stored as its own, told when asked."""
+"""Verdicts in the hub: judged beside its loop, stored as its own, sent on request."""
 
 import sqlite3
 import threading
@@ -27,7 +27,7 @@ LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
 
 
 class Bench:
-    """Event log, desk and what is between them; `sent` is what desktops were told."""
+    """Event log, desk and what is between them; `sent` is what desktops received."""
 
     def __init__(self, parts: HubParts) -> None:
         self.parts = parts
@@ -43,7 +43,7 @@ class Bench:
         self.record = parts.started_run(pid=1)
 
     def take(self, *events: Event) -> None:
-        """Store events and have the run looked at."""
+        """Store events and have the run judged."""
         self.parts.take(self.record, *events)
         assert self.parts.event_log.commit()
         self.judging.after_commit()

@@ -1,4 +1,4 @@
-"""What an OpenTelemetry collector receives, and what happens while it is away."""
+"""Data that an OpenTelemetry collector receives, and behaviour while it is away."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is told of runs: as they are known, absent where they are not, and bounded."""
+"""Metrics of runs: as they are known, absent where they are not, and bounded."""
 
 import math
 import re

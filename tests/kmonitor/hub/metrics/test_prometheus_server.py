@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes a real hub, and answers what the dashboard asks."""
+"""A real Prometheus scrapes a real hub, and answers the dashboard's queries."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ scrape_configs:
 
 
 class Prometheus:
-    """A server in a folder of its own, with a client of its API."""
+    """A server in its own folder, with a client of its API."""
 
     def __init__(self, folder: Path, target: str) -> None:
         (folder / "prometheus.yml").write_text(_CONFIG.format(target=target), "utf-8")
@@ -74,7 +74,7 @@ class Prometheus:
             return None
 
     def result(self, expression: str) -> list[Any]:
-        """What an expression has now."""
+        """Present value of an expression."""
         found = self.ask("query", query=expression)
         return [] if found is None else found["result"]
 
@@ -103,7 +103,7 @@ def prometheus(told: HubReply, tmp_path: Path) -> Iterator[Prometheus]:
 
 
 def filled_in(expression: str) -> str:
-    """An expression as Grafana asks it with everything chosen."""
+    """An expression as Grafana sends it with everything chosen."""
     chosen = {"$run": ".*", "$log": ".*", "$__rate_interval": "1m"}
     for name, value in chosen.items():
         expression = expression.replace(name, value)
@@ -127,7 +127,7 @@ def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubReply, prometheus
         for target in panel["targets"][:1]
         if not prometheus.result(filled_in(target["expr"]))
     }
-    # This training has no device of its own, and nothing that grows.
+    # This training has no device, and nothing that grows.
     assert empty == {"Device", "Verdicts"}
     descriptions = prometheus.ask("metadata", metric="kmonitor_run_reclaims")  # OpenMetrics
     assert descriptions["kmonitor_run_reclaims"][0]["type"] == "counter"

@@ -1,4 +1,4 @@
-"""A gap is one row of the history, however long it is and however it is told."""
+"""A gap is one row of the history, however long it is and however it is reported."""
 
 import pytest
 

@@ -28,7 +28,7 @@ def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
 
 def kept_by(parts: HubParts, keep: Keep) -> Retention:
     doubt = WallClockCheck(parts.clock, parts.folders.database)
-    may_go = lambda record: record.note == "abandoned"  # noqa: E731 - one line of what it asks
+    may_go = lambda record: record.note == "abandoned"  # noqa: E731 - a condition of one line
     return Retention(parts.event_log, keep, parts.clock, may_go, doubt)
 
 

@@ -1,4 +1,4 @@
-"""What the hub says of a run whose process died, or is started again."""
+"""State of a run whose process died, or is started again."""
 
 import pytest
 

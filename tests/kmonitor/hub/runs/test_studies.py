@@ -1,4 +1,4 @@
-"""What the hub knows of a study and of its folds."""
+"""The hub's knowledge of a study and of its folds."""
 
 import msgspec
 

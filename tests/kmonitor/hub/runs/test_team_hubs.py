@@ -184,7 +184,7 @@ def test_rows_of_runs_of_several_hubs_are_paged_to_the_end(pair: Pair):
 
 @pytest.fixture
 def two_hubs(tmp_path: Path, team_url: str) -> Iterator[list[LiveHub]]:
-    """Two hubs' processes, each in a home of its own, with one history."""
+    """Two hubs' processes, each in its own home, with one history."""
     hubs = [LiveHub(find_folders({"KMONITOR_HOME": str(tmp_path / name)})) for name in ("a", "b")]
     with ExitStack() as stack:
         for hub in hubs:

@@ -1,4 +1,4 @@
-"""Flipped bits in the database: the hub goes on, and no event is anything but itself or marked."""
+"""Flipped bits in the database: the hub continues, each event is itself or marked."""
 
 import random
 import shutil
@@ -109,7 +109,7 @@ def spoil_bodies(path: Path, n: int, seed: int, *, n_bytes: int = 8) -> None:
 
 
 def verified(stored: Stored) -> tuple[HubParts, EventVerifier]:
-    """What a hub does on its database until all of it was verified."""
+    """Work of a hub on its database until all of it was verified."""
     for _ in range(3):
         try:
             parts = HubParts(stored.folder)
@@ -131,7 +131,7 @@ def verified(stored: Stored) -> tuple[HubParts, EventVerifier]:
 
 
 def see(parts: HubParts, stored: Stored) -> tuple[int, int]:
-    """How many events are as they were, and how many are marked as damaged; nothing else is."""
+    """Number of events that are as they were, and that are marked as damaged; no others exist."""
     same = marked = 0
     for run, expected in stored.events.items():
         found = read_events(parts, run)

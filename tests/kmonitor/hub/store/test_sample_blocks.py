@@ -36,7 +36,7 @@ def connection(parts: HubParts) -> Iterator[StoreConnection]:
 
 
 def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
-    """Samples `first` to `last`; some values are there only in the middle of it."""
+    """Samples `first` to `last`; some values exist only in the middle of it."""
     for n in range(first, last):
         parts.take(
             record,
@@ -163,7 +163,7 @@ class Asking:
 
     @contextmanager
     def held(self) -> Iterator[list[int]]:
-        """The disk hangs meanwhile; the runs of which samples were asked for."""
+        """The disk hangs meanwhile; the runs whose samples were requested."""
         gate, asked = threading.Event(), list[int]()
 
         def held_read(*args: Any) -> Samples:
@@ -313,7 +313,7 @@ def test_a_short_run_or_one_that_is_packed_needs_no_outline(asking: Asking):
 def test_who_waits_is_told_how_far_it_is(asking: Asking):
     with asking.held() as read:
         asking.put(1, asking.record)
-        asking.put(1, asking.record)  # asked again: taken once
+        asking.put(1, asking.record)  # requested again: taken once
         wait_until(lambda: read)
         assert asking.desk.late_replies() == []
         ((who, working),) = asking.desk.late_replies()

@@ -193,7 +193,7 @@ def test_of_an_address_that_cannot_be_read_nothing_is_repeated(url: str):
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command prints."""
+    """Output of a command."""
     main(list(words))
     out, err = capsys.readouterr()
     return out + err

@@ -252,7 +252,7 @@ def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
 
     assert take(parts, started).state == "unknown"
     assert take(parts, queued).state == "expired"
-    assert take(parts, restart).state == "queued"  # its successor tells what became of it
+    assert take(parts, restart).state == "queued"  # its successor reports what became of it
 
 
 def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):

@@ -1,4 +1,4 @@
-"""Renaming, annotating and deleting runs, and what desktops are told of it."""
+"""Renaming, annotating and deleting runs, and the messages that desktops get."""
 
 import os
 import subprocess

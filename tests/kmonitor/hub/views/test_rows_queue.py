@@ -1,4 +1,4 @@
-"""A crowd that asks for rows at once: each has its turn, and short pages."""
+"""A crowd that requests rows at once: each has its turn, and short pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A run's columns as charts ask for them."""
+"""A run's columns as charts request them."""
 
 import numpy as np
 import pytest

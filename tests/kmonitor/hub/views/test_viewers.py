@@ -1,4 +1,4 @@
-"""Who is told as connected: desktops that are there, not commands that asked and went."""
+"""Desktops count as connected, not commands that sent a request and left."""
 
 from typing import Any
 

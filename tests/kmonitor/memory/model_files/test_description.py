@@ -1,4 +1,4 @@
-"""What a process of its own is asked and answers, and how it is given up."""
+"""Requests to a separate process, its answers, and how it is given up."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What HDF5 files hold, whole and damaged; the library fails in a process of its own."""
+"""Contents of HDF5 files, whole and damaged; the library fails in its own process."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from kmonitor.memory.model_files.hdf5 import Hdf5Contents, read_hdf5  # noqa: E4
 
 
 def written(groups: int = 12) -> bytes:
-    """A file with arrays of several kinds, a long text, and a group that is there twice."""
+    """A file with arrays of several kinds, a long text, and a group that it holds twice."""
     file = io.BytesIO()
     with h5py.File(file, "w") as opened:
         opened.attrs["config"] = "x" * 60_000

@@ -1,4 +1,4 @@
-"""What a model file says, and that no damaged one does more than an error."""
+"""Facts from a model file; no damaged one does more than an error."""
 
 import contextlib
 import json

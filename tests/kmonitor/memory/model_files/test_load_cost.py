@@ -1,4 +1,4 @@
-"""Which way of loading is measured, and which is recommended."""
+"""Ways of loading that are measured, and the one that is recommended."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a target's configuration is, before anything is made of it."""
+"""A target's configuration, before anything is made of it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Only what is Keras' own is made of a file that nobody vouched for."""
+"""Only Keras' own objects are made of a file that no one vouched for."""
 
 from typing import Any
 

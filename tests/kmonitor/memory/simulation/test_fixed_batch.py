@@ -1,4 +1,4 @@
-"""What a batch that is known when a step is traced makes of it: constants, and sums in turn."""
+"""A step traced for a known batch makes the batch constants, and sums in turn."""
 
 import msgspec
 

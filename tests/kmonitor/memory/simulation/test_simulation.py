@@ -161,7 +161,7 @@ def turned(trips: int | None) -> StepProgram:
 def test_a_loop_keeps_what_each_of_its_turns_puts_into_a_list():
     assert peak(turned(5)) == 5 * BIG
     assert peak(turned(None)) == BIG
-    # Of many turns some are played, for the others too.
+    # Only some of many turns are played, for the others too.
     assert 100 * BIG <= peak(turned(100)) <= 130 * BIG
 
 

@@ -1,4 +1,4 @@
-"""Which ways there are to save and reload, and what is said of them."""
+"""Available ways to save and reload, and their texts."""
 
 from typing import get_args
 

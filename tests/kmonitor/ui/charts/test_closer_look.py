@@ -1,4 +1,4 @@
-"""A zoomed stretch of a long run is asked for in detail, and drawn from what comes."""
+"""A zoomed stretch of a long run is requested in detail, and drawn from what comes."""
 
 import math
 
@@ -45,7 +45,7 @@ class LongRun:
         )
 
     def seen(self, from_s: float, to_s: float) -> tuple[FloatArray, FloatArray]:
-        """What is drawn of a stretch now."""
+        """Points drawn of a stretch now."""
         return self.feed.points("r", RAM, VisibleRange("seconds", from_s, to_s, 600))
 
 

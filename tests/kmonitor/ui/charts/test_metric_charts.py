@@ -1,4 +1,4 @@
-"""Charts of the training's own metrics: curves, words, smoothing, and columns asked for later."""
+"""Charts of the training's own metrics: curves, words, smoothing, and columns requested later."""
 
 import math
 import struct
@@ -49,7 +49,7 @@ def doubles(values: Iterable[float]) -> bytes:
 
 
 class Board:
-    """A desk with one run of four epochs of 10 s, and what its hub is asked."""
+    """A desk with one run of four epochs of 10 s, and the requests to its hub."""
 
     def __init__(self, runs: int = 1) -> None:
         self.asked: list[Message] = []

@@ -39,7 +39,7 @@ class Charts:
         self.desk.attach_charts(feed)
         self.desk.connected(told_hub())
         self.row = 100
-        # Told by the hub from the running epoch's samples.
+        # Sent by the hub from the running epoch's samples.
         now = MetricReading(value=0.9, source="start to start")
         self.desk.apply_message(told_runs(made_up_run(step_time=now)))
         number, request = next(

@@ -1,4 +1,4 @@
-"""Runs of one script are told apart where they are compared."""
+"""Runs of one script are distinguished where they are compared."""
 
 import msgspec
 

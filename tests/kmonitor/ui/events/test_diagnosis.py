@@ -1,4 +1,4 @@
-"""What a diagnosis shows and how it becomes whole an epoch later."""
+"""Contents of a diagnosis, which becomes whole an epoch later."""
 
 import msgspec
 

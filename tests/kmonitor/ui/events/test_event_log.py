@@ -470,7 +470,7 @@ def test_lines_of_an_ended_run_that_is_looked_at_stand_first_and_stay(
         log.add(row, BOOT, run="dead" if row < 3 else "busy", name="x", wall_s=float(row))
 
     was_complete = [not log.select_ended_run(run) for run in ("busy", "dead", "dead")]
-    log.add(1, BOOT, run="dead", name="x", wall_s=1.0)  # as the hub tells it again
+    log.add(1, BOOT, run="dead", name="x", wall_s=1.0)  # as the hub sends it again
     log.add(9, BOOT, run="busy", name="x", wall_s=9.0)
 
     assert was_complete == [True, False, True]

@@ -1,4 +1,4 @@
-"""What was reclaimed: rows, facts, tooltips and copied text."""
+"""Reclaimed memory: rows, facts, tooltips and copied text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How a run ended, with the last minute of its memory."""
+"""The end of a run, with the last minute of its memory."""
 
 import numpy as np
 import pytest

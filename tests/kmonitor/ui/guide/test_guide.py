@@ -1,4 +1,4 @@
-"""Where the guide's headings lead, and where words are found."""
+"""Targets of the guide's headings, and search for words."""
 
 import re
 

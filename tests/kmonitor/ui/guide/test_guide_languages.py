@@ -47,7 +47,7 @@ def shape(page: str) -> list[str]:
 
 
 def named(page: str) -> list[str]:
-    """What stands as code within sentences and cells, whatever its order."""
+    """Code within sentences and cells, whatever its order."""
     return sorted(re.findall(r"`([^`]+)`", re.sub(r"\s*\n\s*", " ", prose(page))))
 
 
@@ -59,7 +59,7 @@ def emphasised(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def catalogue() -> dict[str, set[str]]:
-    """What the window says in Chinese, by what it says in English."""
+    """The window's Chinese texts, by the English text."""
     found: dict[str, set[str]] = {}
     tree = ET.parse(resource_path("languages", "kmonitor_zh_CN.ts"))  # noqa: S314 - ours
     for message in tree.iter("message"):

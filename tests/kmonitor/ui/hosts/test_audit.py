@@ -1,4 +1,4 @@
-"""The list of what was done: asked for once at a time, told in words, refused with the reason."""
+"""The audit list: requested once at a time, written in words, refused with the reason."""
 
 import msgspec
 

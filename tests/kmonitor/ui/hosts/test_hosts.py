@@ -1,4 +1,4 @@
-"""Several hubs in one window: which run is whose, and what is said of a host that is lost."""
+"""Several hubs in one window: the owner of each run, and the messages on a lost host."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a limit would have done with values that were measured."""
+"""The effect that a limit would have had on measured values."""
 
 import numpy as np
 import pytest

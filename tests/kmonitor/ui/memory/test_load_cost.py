@@ -1,4 +1,4 @@
-"""What a load takes and what a file holds, as the window says it."""
+"""Cost of a load and contents of a file, in the window's words."""
 
 from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, StoredLayer
 from kmonitor.memory.model_files.load_cost import LoadCost

@@ -1,4 +1,4 @@
-"""What a device holds, in parts; what cannot be read is absent with the reason."""
+"""Contents of a device, in parts; what cannot be read is absent with the reason."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reports of studies: each fold, what they came to, their memory side by side, the attempts."""
+"""Reports of studies: each fold, their results, their memory side by side, the attempts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 class StudyHub:
-    """Answers what a report asks, from what a study told."""
+    """Answers a report's requests, from a study's events."""
 
     def __init__(self, study: MadeUpStudy, *, with_epochs: bool = True) -> None:
         self._runs = study.runs()
@@ -48,7 +48,7 @@ class StudyHub:
         )
 
     def all_rows(self, *asked: object) -> list[EventRow]:
-        """Of the runs asked for; kinds among them change nothing."""
+        """Rows of the requested runs; kinds among them change nothing."""
         return [row for row in self._rows if row.run in asked]
 
     def series(self, run: str, columns: list[str], *, from_s: float, buckets: int) -> SeriesReply:

@@ -1,4 +1,4 @@
-"""Where the time of an epoch went, as text."""
+"""Parts of an epoch's time, as text."""
 
 from kmonitor.ui.runs.epoch_parts import part_rows, parts_text
 from kmonitor.ui.text.formats import with_plain_spaces

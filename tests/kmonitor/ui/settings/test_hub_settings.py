@@ -1,4 +1,4 @@
-"""What the settings say of this machine's hub and of hosts."""
+"""Text of the settings on this machine's hub and on hosts."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What can be set, what it means, and what is told of wrong input."""
+"""Settings, their meaning, and messages on wrong input."""
 
 from collections.abc import Iterator
 

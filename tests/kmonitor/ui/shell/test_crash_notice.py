@@ -1,4 +1,4 @@
-"""What is said of a crash report."""
+"""Text on a crash report."""
 
 from kmonitor.ui.shell.crash_reports import crash_notice
 

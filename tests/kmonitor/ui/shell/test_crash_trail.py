@@ -1,4 +1,4 @@
-"""What a window that ends badly leaves behind, and what the next start makes of it."""
+"""Traces of a window that ends badly, and their use at the next start."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What a crash report says, and what it leaves out."""
+"""Contents of a crash report, and omissions."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""A metric of all folds over their epochs: asked for once, kept up, with mean and spread."""
+"""A metric of all folds over their epochs: requested once, kept up, with mean and spread."""
 
 import math
 

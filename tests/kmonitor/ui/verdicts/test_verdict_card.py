@@ -55,7 +55,7 @@ def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
     book.apply_event("run1", _ended(0), is_live=True)
     assert asked.messages == [VerdictsRequest(request_id=0, run="run1")]
 
-    # What came amid the question is asked for again when it is answered.
+    # A verdict that arrives during the request is requested again after the answer.
     assert book.apply_reply(VerdictsReply(request_id=1, run="run1", verdicts=[LEAK]))
     assert len(asked.messages) == 2
     book.apply_reply(VerdictsReply(request_id=2, run="run1", verdicts=[LEAK]))

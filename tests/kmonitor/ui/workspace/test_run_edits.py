@@ -1,4 +1,4 @@
-"""Names, notes, pins and deletions: what is asked, what is refused, and what is told before."""
+"""Names, notes, pins and deletions: requests, refusals, and previews."""
 
 from typing import Any
 
@@ -151,7 +151,7 @@ def test_before_many_are_deleted_the_first_are_named():
 
 
 class _Hubs:
-    """A desk with one hub that says what it is asked to say of itself."""
+    """A desk with one hub that reports of itself what the test sets."""
 
     def __init__(self, hub: HubReply | None = None) -> None:
         self.asked = QuestionsAsked()

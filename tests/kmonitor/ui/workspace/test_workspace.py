@@ -41,7 +41,7 @@ from tests.support.questions_asked import QuestionsAsked
 
 
 class Setup:
-    """A desk with charts and a hub that answers when told to."""
+    """A desk with charts and a hub that answers when a test says so."""
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()

@@ -1,4 +1,4 @@
-"""What TensorFlow's allocator tells, by a stand-in for a TensorFlow that has a GPU."""
+"""Reports of TensorFlow's allocator, by a stand-in for a TensorFlow that has a GPU."""
 
 import sys
 from types import SimpleNamespace

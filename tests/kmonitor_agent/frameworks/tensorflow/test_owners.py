@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""Who owns a trace is mostly known without asking all objects, and right where it is not."""
+"""The owner of a trace is mostly known without searching all objects, and right if not."""
 
 import gc
 from collections.abc import Iterator

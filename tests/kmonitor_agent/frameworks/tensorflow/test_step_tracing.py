@@ -118,7 +118,7 @@ def test_a_loop_turns_as_often_as_the_sequence_is_long():
 
 
 class OwnStep(keras.Model):
-    """A step of its own, by batches of x alone."""
+    """Its own step, by batches of x alone."""
 
     def train_step(self, data: Any) -> Any:
         import tensorflow as tf  # noqa: PLC0415 - not there with other backends

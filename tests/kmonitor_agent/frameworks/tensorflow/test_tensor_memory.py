@@ -15,7 +15,7 @@ from tests.support.reloading import KERAS, tensorflow_framework
 pytestmark = [*KERAS]
 
 ROWS = 512
-"""Of 512 float32 each: large enough for TensorFlow's allocator to tell of a copy."""
+"""Rows of 512 float32 each: large enough that TensorFlow's allocator shows a copy."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""How a process died, in words, and appended to the run that it belonged to."""
+"""The death of a process, in words, and appended to the run that it belonged to."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""When a script is started again, and what the user and the hub are told of it."""
+"""When a script is started again, and the messages to the user and the hub."""
 
 import signal
 from collections.abc import Mapping, Sequence

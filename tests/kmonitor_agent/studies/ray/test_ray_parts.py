@@ -1,4 +1,4 @@
-"""What a study on Ray does itself, without a cluster: refusals, carrying, verdicts."""
+"""The parts of a study on Ray, without a cluster: refusals, carrying, verdicts."""
 
 import sys
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_without_ray_it_is_refused_with_the_line_that_installs_it(
 
 
 def test_the_folder_of_studies_is_closed_to_others_though_one_was_left_open(folders: Folders):
-    """A study without a folder of its own makes it first, under whatever umask."""
+    """A study without a folder makes its own first, under whatever umask."""
     studies_folder(folders).mkdir(parents=True, mode=0o755)
 
     assert make_studies_folder(folders).stat().st_mode & 0o777 == 0o700
@@ -61,7 +61,7 @@ def test_the_folder_of_studies_is_made_where_there_are_no_user_ids(
 
 
 class FakeRay:
-    """What is asked of a cluster before a task is sent."""
+    """Calls to a cluster before a task is sent."""
 
     def __init__(self, *resources: dict[str, float]) -> None:
         self._resources = resources

@@ -13,7 +13,7 @@ NOW_S = 1.8e9
 
 
 class Looks:
-    """Somebody who looks at a clock; as a process with a file, or without."""
+    """Someone who looks at a clock; as a process with a file, or without."""
 
     def __init__(self, noted: Path | None = None) -> None:
         self.clock = MovedClock(wall_s=NOW_S - 2 * DAY_S)
@@ -26,7 +26,7 @@ class Looks:
         self.doubt = WallClockCheck(self.clock, self.noted)
 
     def at(self, *times_s: float) -> list[bool]:
-        """What is answered when it is so much later than `NOW_S`."""
+        """Answers at times this much later than `NOW_S`."""
         answers: list[bool] = []
         for time_s in times_s:
             self.clock.jump_wall(NOW_S + time_s - self.clock.wall_s())
@@ -34,7 +34,7 @@ class Looks:
         return answers
 
     def pass_by(self, seconds: float) -> list[bool]:
-        """What is answered when one looks every half hour."""
+        """Answers when the clock is checked every half hour."""
         answers = [self.doubt.believes()]
         for _ in range(round(seconds / 1800.0)):
             self.clock.move(1800.0)

@@ -1,4 +1,4 @@
-"""Which file systems other machines see too."""
+"""File systems that other machines see too."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A private process's host can be recognised by this user's own programs, and by nobody else."""
+"""A private process's host is recognised by this user's own programs, and by no one else."""
 
 import socket
 from pathlib import Path

@@ -191,7 +191,7 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
 @needs_root
 @pytest.mark.slow
 def test_the_group_of_one_user_alone_is_no_other():
-    """Debian's user games has a group of its own, as each user that is added."""
+    """Debian's user games has its own group, as each user that is added."""
     user = pwd.getpwnam("games")
     script = (
         "import grp, os, pwd, sys\n"  # before it may not read where Python lies

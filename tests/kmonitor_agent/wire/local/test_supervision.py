@@ -1,4 +1,4 @@
-"""What `kmonitor run` and its script tell each other through their folder."""
+"""Messages between `kmonitor run` and its script through their folder."""
 
 from pathlib import Path
 

@@ -106,7 +106,7 @@ def test_a_batch_may_end_at_the_largest_number_and_not_behind_it(first: int, n: 
 def test_numbers_texts_and_lists_beyond_are_cut_to_their_bounds(side: str, kind: Any, decode: Any):
     for extreme in extremes(kind):
         why = _why_not_cut(kind, decode, extreme.plain)
-        # Of another type, no id, no word of a closed set, too few or too many bytes: no cut helps.
+        # A wrong type, no id, no word of a closed set, too few or too many bytes: no cut helps.
         assert not why or _CANNOT_BE_CUT.search(why), f"{extreme.path}: {why}"
 
 

@@ -246,7 +246,7 @@ def test_deep_nesting_is_malformed_and_no_recursion_error(shape: bytes):
         unpack_to_agent((MAGIC, shape))
     with pytest.raises(MalformedMessage):
         unpack_to_agent((MAGIC, b"\x82\xa4type\xa4ping\xa1n" + shape))
-    with pytest.raises(MalformedMessage):  # of a type that nobody knows, too
+    with pytest.raises(MalformedMessage):  # of a type that no one knows, too
         unpack_to_agent((MAGIC, b"\x82\xa4type\xa8teleport\xa1x" + shape))
 
 

@@ -1,4 +1,4 @@
-"""What was ever sent is read for ever: one stored frame of every type, never written again."""
+"""Old frames are read for ever: one stored frame of every type, never written again."""
 
 import msgspec
 import pytest
@@ -43,7 +43,7 @@ def test_fields_of_a_newer_version_are_passed_over(side: str, kind: type, decode
 
 
 def _missing(told: object, read: object, where: str = "") -> list[str]:
-    """What was told and is not read as it was: a field renamed, removed or of another type."""
+    """Values that are not read as they were sent: a field renamed, removed or of another type."""
     if isinstance(told, dict) and isinstance(read, dict):
         return [
             each

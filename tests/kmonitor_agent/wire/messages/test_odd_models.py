@@ -1,4 +1,4 @@
-"""A model's attributes may be anything; each is read by itself, and what is told can be sent."""
+"""A model's attributes may be anything; each is read separately, and all reports can be sent."""
 
 import types
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is told of Keras' logs and of the learning rate, and that hearing it costs no wait."""
+"""Reports of Keras' logs and of the learning rate; receiving them costs no wait."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import copy
@@ -36,7 +36,7 @@ class SampledAt(keras.callbacks.Callback):
 
 
 class Unreadable:
-    """What a metric's value is while it is still on the device."""
+    """A metric's value while it is still on the device."""
 
     def __init__(self, waited: list[str]) -> None:
         self._waited = waited
@@ -67,7 +67,7 @@ def test_a_value_on_the_device_is_not_read(monitor: Any, told: Told):
     fit(small_model(), monitor, AtBegin(), epochs=1)
 
     assert waited == []
-    # Keras' own loss may be among them: the oldest tells the end of a step on a thread of its own.
+    # Keras' own loss may be among them: the oldest reports the end of a step on its own thread.
     samples = [event.logs for event in of(Sample, told(monitor))]
     assert {"acc": 0.5} in samples
     assert 0.25 not in [logs.get("loss") for logs in samples]

@@ -1,4 +1,4 @@
-"""A spool whose process is gone without a word is told from one that lives, rests or has ended."""
+"""A spool whose process is gone without a word differs from one that lives, rests or has ended."""
 
 import shutil
 from pathlib import Path

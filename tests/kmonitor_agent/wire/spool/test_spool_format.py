@@ -1,4 +1,4 @@
-"""What was written to a segment is read again, up to and around whatever was damaged."""
+"""A segment's contents are read again, up to and around whatever was damaged."""
 
 from pathlib import Path
 

@@ -143,7 +143,7 @@ def test_an_empty_segment_of_a_process_that_died_at_once_is_replaced(root: Path)
 
 
 class _ShortDisk:
-    """`os.write` on a disk with so many bytes left."""
+    """`os.write` on a disk with this many bytes left."""
 
     def __init__(self, left: int) -> None:
         self.left = left
