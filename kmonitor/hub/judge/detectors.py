@@ -224,7 +224,7 @@ def _alarmed(
     units = before.alarmed_units + 1
     if not growth.is_growing:
         counted = counted_growth(counters) or steadily_counted_growth(counters, growth)
-        counted = counted or kept_growth(counters, growth)
+        counted = counted or kept_growth(counters, growth) or _traced(counters, growth)
         now = replace(before, alarmed_units=units)
         return _against(now, growth, values, goes_on=bool(counted))
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
@@ -233,6 +233,17 @@ def _alarmed(
     is_long = was_suspected or max(len(values), units) >= UNITS_TO_SUSPECT
     state = GrowthState.SUSPECTED if explains and is_long else GrowthState.GROWING
     return Judgement(state, growth, grew_with, units)
+
+
+def _traced(counters: Sequence[Counter], growth: Growth) -> tuple[CounterGrowth, ...]:
+    """Traces that grew over the window, though not in each of the last units.
+
+    On a busy machine a unit may end before its traces are counted.
+    """
+    return tuple(one for one in _grown(counters, growth) if one.kind in _OF_TRACES)
+
+
+_OF_TRACES: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES})
 
 
 def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool) -> Judgement:

@@ -165,6 +165,17 @@ def test_growth_that_slows_down_is_said_to_and_no_longer_growing_only_when_it_en
     assert states[-1] is GrowthState.CLEARED
 
 
+def test_growth_does_not_level_off_while_models_leave_traces():
+    """Some units were not read: their end came before the traces were counted."""
+    units = np.arange(70.0)
+    slower = 1000.0 + 10.0 * np.minimum(units, 40.0) + 4.0 * np.clip(units - 40.0, 0.0, 40.0)
+    traces = np.where(units % 4 == 1, np.nan, 3.0 * units)
+    states = [one.state for one in replay(slower * MIB, Counter(CounterKind.TRACES, traces))]
+
+    assert GrowthState.SLOWING not in states
+    assert states[-1] is GrowthState.SUSPECTED
+
+
 def test_garbage_that_is_collected_now_and_then_clears_no_leak():
     """A loop of models: 8 MiB a fit, of which a collection gives a part back every 40 fits."""
     units = np.arange(280.0)
