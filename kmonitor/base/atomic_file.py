@@ -30,7 +30,9 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
     """
     try:
         if output.is_dir():
-            raise UserError(f"{output} cannot be written: it is a folder.", "Choose a file in it.")
+            raise UserError(
+                f"{output} cannot be written: it is a folder.", "Choose a file inside it."
+            )
         if output.exists() and not output.is_file():
             with output.open("wb") as file:
                 yield file

@@ -82,8 +82,8 @@ def checkpoints(
     damaged.
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
-        verify: Read every byte of each and compare the checksums.
+        run: A run's ID or name, a prefix of either, or `last`.
+        verify: Read every byte of each checkpoint and verify the checksums.
         folder: Search this folder; needed for a private run.
         json: One JSON list.
     """
@@ -208,7 +208,7 @@ def _print_checkpoints(
         print_text(
             f'"{terminal_safe(run.name)}" has no checkpoints in {", ".join(map(str, folders))}.'
         )
-        print_text(f"Write one with: kmonitor command {run.run} save --wait")
+        print_text(f"Save one with: kmonitor command {run.run} save --wait")
         return
     has_state_column = verified or any(each.state for each in found)
     headers = ["WHEN", "FIT", "EPOCH", "STEP", "SIZE", "EXPORT", "FILE"]

@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913 - options of a command
     Example: `kmonitor export last --output run.csv`
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         format_: Default: taken from the file name extension.
         output: File to write or replace. Required for Parquet. Default: standard output.
         fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.
@@ -51,7 +51,7 @@ def export(  # noqa: PLR0913 - options of a command
     chosen_format = format_ or _format_of(output)
     if fit is not None and chosen_format != "csvlogger":
         raise UsageError(
-            "--fit works only with --format csvlogger; other formats contain every fit."
+            "--fit works only with --format csvlogger; the other formats have all fits."
         )
     with open_hub(host, folder=folder, hub=hub) as client:
         chosen = choose_run(client.runs(), run)

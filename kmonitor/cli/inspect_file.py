@@ -31,7 +31,7 @@ def inspect_model(
     Example: `kmonitor inspect model.keras`
 
     No code in the file is run. HDF5 files are opened in a separate process, because a damaged file
-    may crash it.
+    can crash the process that reads it.
 
     Args:
         file: A .keras, .h5, .weights.h5 or .json file.

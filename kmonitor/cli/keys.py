@@ -187,7 +187,7 @@ def authorize(
     with open_hub(host, hub=hub) as client:
         _warn_if_replaced(client.keys().keys, wanted, may_replace=replace)
         reply = client.keys(authorize=wanted)
-    print_text(f'"{terminal_safe(name)}" can connect now ({role}).')
+    print_text(f'"{terminal_safe(name)}" can now connect ({role}).')
     if reply.address:
         print_text(f"It connects to: {reply.address}")
     else:

@@ -265,7 +265,7 @@ _SUBCOMMANDS = {
         "Compare two runs; fail if one is worse.",
     ),
     "export": ("kmonitor.cli.export:export", "Export the stored data of a run."),
-    "report": ("kmonitor.cli.report:report", "Write a report on a run as one HTML file."),
+    "report": ("kmonitor.cli.report:report", "Write a report on a run as a single HTML file."),
     "map": ("kmonitor.cli.map:memory_map", "Estimate the memory that training needs, by layer."),
     "inspect": (
         "kmonitor.cli.inspect_file:inspect_model",

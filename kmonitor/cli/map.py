@@ -138,7 +138,7 @@ def memory_map(
 
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
-            id or name, the beginning of one, or `last`.
+            ID or name, a prefix of either, or `last`.
         training: Training settings.
         limit: Find the largest batch size that fits in this much memory, such as 8GiB. 8G is the
             same; 8GB is 8 x 10^9 bytes.
@@ -367,7 +367,7 @@ def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
         return None
     name, _, settings = text.partition(":")
     if name.lower() not in OPTIMIZERS:
-        raise UsageError(f"--optimizer {name} is not known: use {', '.join(OPTIMIZERS)}.")
+        raise UsageError(f"--optimizer {name} is not valid: use {', '.join(OPTIMIZERS)}.")
     return OptimizerLayout(
         kind=name.lower(),
         settings=dict(_setting(each) for each in settings.split(",") if each),
@@ -419,7 +419,7 @@ def print_map(layout: ModelLayout, found: MemoryMap) -> None:
 
 
 def _headline(layout: ModelLayout, found: MemoryMap) -> str:
-    high = "not known" if found.high_bytes is None else size_text(found.high_bytes)
+    high = "unknown" if found.high_bytes is None else size_text(found.high_bytes)
     optimizer = found.optimizer or "no optimizer"
     return (
         f"{terminal_safe(layout.name)}: peak {size_text(found.peak_bytes)}"

@@ -25,13 +25,13 @@ def report(
 
     For a study: its folds, their metrics and memory, and the attempts.
 
-    It is one HTML file without scripts or external content, light or dark to match the reader's
-    system, and suitable for printing.
+    It is a single HTML file without scripts or external content, light or dark to match the
+    reader's system, and suitable for printing.
 
     Example: `kmonitor report last --output leak.html`
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         output: File to write; an existing one is replaced. Default: the name of the run, in the
             current folder.
         into: Deprecated alias for `--output`.

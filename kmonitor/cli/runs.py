@@ -76,8 +76,9 @@ def runs(  # noqa: PLR0913 - the user's options
             means days.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
-        json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
-            `epoch` (from 0; null before the first), and every other field of the summary.
+        json: One JSON list. Each run has at least `run` (its ID), `name`, `host`, `state` and
+            `epoch` (counted from 0; null before the first), as well as every other field of the
+            summary.
         folder: Only the runs in this folder, which is opened read-only.
         host: List the runs of the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or
             a name from `kmonitor hosts`.
@@ -208,7 +209,7 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     Example: `kmonitor runs pin last`
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -223,7 +224,7 @@ def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int
     Example: `kmonitor runs unpin last`
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name
             from `kmonitor hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.

@@ -63,7 +63,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Ask a training run to do something at its next safe point.
+    """Ask a training run to perform an action at its next safe point.
 
     Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     refused; 3 if `--timeout` expired first (the command is still pending).
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         action: save: write a checkpoint. collect: free traces of models that no longer exist.
             reload: save, clear and reload, with the same result. restart: continue in a new
             process, with the same result; only under `kmonitor run`. auto: collect, and reload if

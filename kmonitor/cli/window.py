@@ -148,7 +148,7 @@ def check_screenshot_folder(screenshot: Path) -> None:
     if screenshot.is_dir():
         why = "it is a folder"
     elif not folder.is_dir():
-        why = f"there is no folder {folder}"
+        why = f"the folder {folder} does not exist"
     elif not os.access(folder, os.W_OK | os.X_OK):
         why = f"no permission to write to {folder}"
     else:
@@ -186,7 +186,7 @@ class NoScreen(UserError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"There is no display ({reason}).",
+            f"No display is available ({reason}).",
             "Run kmonitor on your desktop. On this machine: kmonitor top, kmonitor show"
             " last,\nor kmonitor --screenshot window.png, which draws the window to a file.",
         )

@@ -127,7 +127,7 @@ def login_ended(address: str, status: int, output: str) -> HostError:
         status: Exit status of the login.
     """
     last = _last_line(output)
-    detail = f" It says: {last}" if last else ""
+    detail = f" Its output: {last}" if last else ""
     return HostError(
         "no_kmonitor",
         address,

@@ -224,8 +224,8 @@ class Handshake:
         elif event == _REFUSED:
             mine = self._hub.keys.public_text
             self._refusal = (
-                f"the hub at {where} does not know this machine's key; on its host, run: kmonitor "
-                f"authorize {mine} --role {self._hub.role} --name NAME"
+                f"the hub at {where} does not recognize this machine's key; on its host, run: "
+                f"kmonitor authorize {mine} --role {self._hub.role} --name NAME"
             )
         elif event == _NO_HUB:
             self._refusal = f"the program at {where} is not a hub that accepts keys"

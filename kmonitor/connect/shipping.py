@@ -343,7 +343,7 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
     if progress.refused:
         return progress.refused
     if progress.waits or reader.read(1).events:
-        return "more of it has arrived since"
+        return "more of its data has arrived since then"
     records = parse_segment(read_segment(segments_in(path)[-1])).records
     if records and ends_run(records[-1].body):
         return ""

@@ -43,7 +43,7 @@ class CsvLoggerExport:
         fits = sorted({epoch.fit for epoch in ended})
         if not fits:
             raise UserError(
-                f"No epoch of {self._run.name} has ended, so there is nothing to write."
+                f"{self._run.name} has not completed an epoch, so there is nothing to write."
             )
         fit = fits[-1] if self._fit is None else self._fit
         # An epoch that a restarted process ran again counts as it was the last time.
@@ -51,7 +51,8 @@ class CsvLoggerExport:
         if not found:
             listed = ", ".join(map(str, fits))
             raise UserError(
-                f"In {self._run.name}, no epoch of fit {fit} has ended.", f"Use --fit {listed}."
+                f"In {self._run.name}, fit {fit} has not completed an epoch.",
+                f"Use --fit {listed}.",
             )
         return [found[epoch] for epoch in sorted(found)]
 

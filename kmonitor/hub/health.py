@@ -74,7 +74,7 @@ class HubHealth:
             goes_on = (
                 "the previous setting applies until a new one is set"
                 if self._has_loaded_keep
-                else "all history is kept until a new setting is made"
+                else "all history is kept until a new limit is set"
             )
             trouble = f"{exc.what}: {goes_on} ({exc.remedy})"
             if trouble != self._keep_fault:

@@ -489,7 +489,7 @@ class _Estimate:
             notes.append(self._layout.why_no_calls)
         if not slots.is_known and self._optimizer is not None:
             notes.append(
-                f"the optimizer state of {self._optimizer.kind} is not known: Adam's is assumed"
+                f"the optimizer state of {self._optimizer.kind} is unknown: Adam's is assumed"
             )
         if self._optimizer is None:
             notes.append("the model is not compiled: no optimizer and no gradients are counted")

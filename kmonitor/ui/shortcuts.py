@@ -177,7 +177,7 @@ def _selected_run() -> tuple[ShortcutRow, ...]:
         _line("stop", tr("Stop training (with confirmation)")),
         _line("export", tr("Export its data")),
         _line("export_all", tr("Export the data of all runs on the charts")),
-        _line("report", tr("Report as one HTML file")),
+        _line("report", tr("Report as a single HTML file")),
         ShortcutRow(("Down",), tr("More save and reload options (in the menus of their buttons)")),
     )
 

@@ -57,7 +57,7 @@ def write_random_states(states: Mapping[str, Any]) -> list[str]:
         try:
             write(states[name])
         except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as exc:
-            left.append(f"the state of {name}'s random generator was not restored: {exc}")
+            left.append(f"the state of {name}'s random number generator was not restored: {exc}")
     return left
 
 

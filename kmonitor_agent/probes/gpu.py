@@ -239,7 +239,7 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
         utilisation=_query(
             nvml,
             lambda: nvml.nvmlDeviceGetUtilizationRates(device).gpu / 100.0,
-            Reading(None, _FRACTION, "driver: NVML, share of time the device was busy"),
+            Reading(None, _FRACTION, "driver: NVML, fraction of time the device was busy"),
             why="MIG instances report no utilization" if is_part else "",
         ),
         temperature=_query(

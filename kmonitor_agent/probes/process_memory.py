@@ -212,7 +212,7 @@ class ProcessMemory:
                 children = {child.pid for child in psutil.Process().children(recursive=True)}
             self._children = children
         except FAILURES as exc:
-            self._why_no_children = f"the children cannot be listed: {exc}"
+            self._why_no_children = f"the child processes cannot be listed: {exc}"
             return
         self._why_no_children = ""
 

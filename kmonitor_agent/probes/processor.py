@@ -18,7 +18,7 @@ from kmonitor_agent.wire.local.control_groups import ThrottlingCounter
 from kmonitor_agent.wire.messages.readings import Reading
 
 _UNIT: Final = "1"
-_FIRST: Final = "the first reading has no earlier one to compare with"
+_FIRST: Final = "there is no earlier reading to compare the first one with"
 
 
 @dataclass(frozen=True, slots=True)

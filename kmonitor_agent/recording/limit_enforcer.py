@@ -240,7 +240,7 @@ class LimitEnforcer:
         with self._lock:
             watches = self._limit_watches.watches(metric)
         for watch in watches:
-            self._notify_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
+            self._notify_once(watch.spec, "limit_unmeasured", f"is not monitored: {why}.")
 
     def reset_base(self, watch: LimitWatch) -> None:
         """Judge growth from here on; an action that a limit requested has run."""
@@ -334,8 +334,8 @@ class LimitEnforcer:
         self._emit(msgspec.structs.replace(crossing, answered=False))
         self.reset_base(watch)
         text = (
-            f"{limit_text(watch.spec)}: other processes took the memory, and this run hardly"
-            f" grew; {crossing.action} was skipped because it would free little."
+            f"{limit_text(watch.spec)}: other processes used up the memory, and this run barely "
+            f"grew; {crossing.action} was skipped because it would free little."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="others_took_it", text=text))
 
@@ -358,8 +358,8 @@ class LimitEnforcer:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
-                    f"is not watched: the total for {watch.spec.metric} is not known here, so a"
-                    " percentage cannot be used. Set an absolute value instead."
+                    f"is not monitored: the total for {watch.spec.metric} is unknown here, so a "
+                    "percentage cannot be used. Set an absolute value instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
 

@@ -61,7 +61,7 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
     for argument in unknown:
         near = [name for name in names if argument in name] or get_close_matches(argument, names)
         meant = f"did you mean {near[0]}=?" if near else f"use one of {', '.join(names)}."
-        raise TypeError(f"MonitorCallback: {argument}= is not a known argument; {meant}")
+        raise TypeError(f"MonitorCallback: unknown argument {argument}=; {meant}")
 
 
 def check_home(environ: Mapping[str, str]) -> None:
@@ -225,7 +225,7 @@ def checked_hub(hub: object) -> str | None:
     if not isinstance(text, str):
         raise TypeError(
             f'MonitorCallback: hub={hub!r} is not a string; use hub="off", the path of a hub\'s'
-            " socket or its tcp://HOST:PORT?key=KEY, or leave it out."
+            " socket or its address (tcp://HOST:PORT?key=KEY), or leave it out."
         )
     if not text.strip():
         raise ValueError(

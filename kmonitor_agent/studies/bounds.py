@@ -168,7 +168,7 @@ class SilenceJudgement:
         if self._is_unusual() and self.silent_s > _MOST * beyond_s:
             return (
                 "hang",
-                f"{self._silence_text()}; the finished folds suggest {limit_s:.4g} s in all",
+                f"{self._silence_text()}; the finished folds suggest {limit_s:.4g} s in total",
             )
         return "timeout", too_long_text(limit_s)
 

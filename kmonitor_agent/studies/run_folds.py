@@ -182,7 +182,7 @@ def _check_runner(on: object) -> None:
         raise ValueError(_FORK)
     if on not in {"local", "ray"}:
         raise ValueError(
-            f'run_folds: on={on!r} is not known; use on="local" or on="ray", or leave it out.'
+            f'run_folds: on={on!r} is not valid; use on="local" or on="ray", or leave it out.'
         )
     if not sys.executable:
         raise FoldsRefused(

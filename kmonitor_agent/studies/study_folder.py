@@ -319,8 +319,8 @@ class StudyFolder(StudyPaths):
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
             raise FoldsRefused(
-                f"run_folds: {self.path / 'study.json'}, which describes the study, cannot be"
-                f" read ({exc}). Restore that file, or start again with another study=."
+                f"run_folds: {self.path / 'study.json'}, which describes the study, cannot be "
+                f"read ({exc}). Restore that file, or start over with another study=."
             ) from exc
 
     def _is_readable(self, attempt: Attempt) -> bool:

@@ -52,9 +52,8 @@ class TerminalProgress:
         """
         self._folds = folds
         if finished:
-            are = "is" if finished == 1 else "are"
             text = f"{finished} of {self._several(self._folds)} finished earlier"
-            self.print_line(f"kmonitor: {text} and {are} not run again")
+            self.print_line(f"kmonitor: {text} and will not be run again")
 
     def interrupted(self, done: int, goes_on: str) -> None:
         """Show that Ctrl+C interrupted the study.

@@ -213,8 +213,7 @@ def _checked(metric: str, value: float) -> float:
         raise ValueError(f"Limit: {value!r} is not a threshold; use {_EXAMPLES[metric]}.")
     if metric in _COUNTED | {"graph", "functions"} and not value.is_integer():
         raise ValueError(
-            f"Limit: {value:g} is not a whole number, which {metric} needs; use"
-            f" {_EXAMPLES[metric]}."
+            f"Limit: {metric} requires a whole number, not {value:g}; use {_EXAMPLES[metric]}."
         )
     if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(

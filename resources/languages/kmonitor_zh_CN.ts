@@ -1194,7 +1194,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>The selected run as one HTML file (Ctrl+Shift+E)</source>
+        <source>The selected run as a single HTML file (Ctrl+Shift+E)</source>
         <translation>所选运行的报告，一个 HTML 文件 (Ctrl+Shift+E)</translation>
     </message>
     <message>
@@ -2132,7 +2132,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
-        <source>Help on these settings (F1)</source>
+        <source>Help with these settings (F1)</source>
         <translation>每项设置的含义 (F1)</translation>
     </message>
     <message>
@@ -2660,7 +2660,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also releases the variables and recreates them from the file, so that the allocator can defragment. This is done only where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise, the variables are kept, and the record says why. The training result is the same.</source>
+        <source>Also releases the variables and recreates them from the file, so that the allocator can defragment its memory. This is done only where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise, the variables are kept, and the record says why. The training result is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
@@ -2670,7 +2670,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Approximate size in the hub</source>
+        <source>Approximate size in the hub's database</source>
         <translation>在 hub 中大约占用的空间</translation>
     </message>
     <message>
@@ -2692,6 +2692,11 @@
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the previous diagnosis and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for the diagnosis, usually for less than a second, and the training result does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>At the next safe point, find out what is growing and what keeps it in memory</source>
+        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -2979,15 +2984,20 @@
         <translation>编译</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Compiled by XLA</source>
-        <translation>由 XLA 编译</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Compiled code regions</source>
         <translation>编译代码的区域</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>Compiled with XLA</source>
+        <translation>由 XLA 编译</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Completed epochs across all fits</source>
+        <translation>所有 fit 中已结束的</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3026,7 +3036,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Contains versions, the last log lines and the traceback, but not your user name, your home folder or the names of runs and hosts. kmonitor sends nothing. To report the problem, copy or save this text and add what you were doing.</source>
+        <source>Contains versions, the last log lines and the traceback, but not your user name, your home folder or the names of runs and hosts. kmonitor sends nothing. To report the problem, copy or save this text and add a description of what you were doing.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
@@ -3266,11 +3276,6 @@
         <translation>在指南中查找</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Find out at the next safe point what is growing and what is holding it</source>
-        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find runs</source>
         <translation>查找运行</translation>
@@ -3280,11 +3285,6 @@
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Finished</source>
         <translation>已完成</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Finished epochs of all fits</source>
-        <translation>所有 fit 中已结束的</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3343,7 +3343,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>Folds report epochs if their fit has a MonitorCallback.</source>
+        <source>Folds report epochs only if their fit has a MonitorCallback.</source>
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
     </message>
     <message>
@@ -3577,11 +3577,6 @@
         <translation>磁盘压力</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>In the time zone of this machine</source>
-        <translation>以本机时间显示</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>In the window</source>
         <translation>在应用中</translation>
@@ -3600,6 +3595,11 @@
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>In the {span} measured, {limit} was never exceeded.</source>
         <translation>在已测量的 {span} 内，从未越过 {limit}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>In this machine's time zone</source>
+        <translation>以本机时间显示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
@@ -4205,7 +4205,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>No verdicts: no epoch has ended.</source>
+        <source>No verdicts: no epoch has completed.</source>
         <translation>未作判定：没有轮次结束。</translation>
     </message>
     <message>
@@ -4915,7 +4915,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Report as one HTML file</source>
+        <source>Report as a single HTML file</source>
         <translation>报告，一个 HTML 文件</translation>
     </message>
     <message>
@@ -5736,7 +5736,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>The run has ended; its limits are no longer watched.</source>
+        <source>The run has ended; its limits are no longer monitored.</source>
         <translation>运行已结束，不再监视其上限。</translation>
     </message>
     <message>
@@ -6396,7 +6396,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>at least {low}; the upper bound is not known</source>
+        <source>at least {low}; the upper bound is unknown</source>
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
@@ -6983,7 +6983,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>garbage collections are taking longer, with more and more objects</source>
+        <source>garbage collections are taking longer as the number of objects grows</source>
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
@@ -7696,7 +7696,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <source>no weights; its activations are not known</source>
+        <source>no weights; its activations are unknown</source>
         <translation>没有权重；保留多少不可知</translation>
     </message>
     <message>
@@ -8343,7 +8343,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>steps are running again after {n} s without one</source>
+        <source>steps are running again after {n} s without a step</source>
         <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
@@ -8590,7 +8590,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the optimizer state of {name} is not known: Adam's is assumed</source>
+        <source>the optimizer state of {name} is unknown: Adam's is assumed</source>
         <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
@@ -9062,7 +9062,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): all history is kept until a new setting is made ({line})</source>
+        <source>{file} cannot be read ({why}): all history is kept until a new limit is set ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
     </message>
     <message>

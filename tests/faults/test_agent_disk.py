@@ -143,7 +143,7 @@ def test_a_spool_folder_open_to_others_is_not_used(
     folders.spool.chmod(0o755)
     with LinkUnderTest(folders) as test:
         wait_until(lambda: test.link.status().degraded)
-        assert "open to others" in test.link.status().degraded
+        assert "accessible to other users" in test.link.status().degraded
         wait_until(lambda: f"chmod 700 {folders.spool}" in capfd.readouterr().err)
         folders.spool.chmod(0o700)
         wait_until(lambda: not test.link.status().degraded)

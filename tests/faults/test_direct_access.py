@@ -170,7 +170,7 @@ def _refused(client: HubClient) -> bool:
     try:
         client.runs()
     except HubAccessDenied as exc:
-        return "does not know this machine's key" in str(exc)
+        return "does not recognize this machine's key" in str(exc)
     except HubRefused:
         return False
     return False

@@ -82,7 +82,7 @@ def test_ctrl_c_ends_it_in_the_same_way_while_it_tells_and_while_it_waits(
             assert waiting.interrupt() == INTERRUPTED
 
     assert telling.err == []
-    assert waiting.err == ["kmonitor: Your hub was stopped. Waiting 60 s for another one.\n"]
+    assert waiting.err == ["kmonitor: your hub was stopped. Waiting 60 s for another one.\n"]
 
 
 @pytest.mark.ssh
@@ -109,6 +109,6 @@ def test_over_ssh_it_goes_on_after_a_cut_tells_nothing_twice_and_ends_while_it_w
 
     assert status == INTERRUPTED
     assert ["Waiting for" in line for line in follow.err] == [True, False, True]
-    assert "Reconnected" in follow.err[1]
+    assert "reconnected" in follow.err[1]
     assert sum("Epoch 2 of fit 1" in line for line in follow.out) == 1
     assert not tunnels

@@ -401,7 +401,7 @@ def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub:
     ran = kmonitor(environ=NO_SCREEN)
 
     assert ran.status == 1
-    assert "There is no display" in ran.err
+    assert "No display is available" in ran.err
     assert "--screenshot" in ran.err
     assert not own_hub.state.exists()
 

@@ -289,7 +289,7 @@ def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
         "session_end",
     ]
     assert "Waiting for it" in waits
-    assert "Reconnected" in goes_on
+    assert "reconnected" in goes_on
 
 
 def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
@@ -406,7 +406,7 @@ def test_an_export_of_no_known_form_says_what_to_add(
 
 @pytest.mark.parametrize(
     ("place", "remedy"),
-    [("no-such-folder/run.csv", "Choose another file"), ("a-folder", "Choose a file in it")],
+    [("no-such-folder/run.csv", "Choose another file"), ("a-folder", "Choose a file inside it")],
 )
 def test_an_output_that_cannot_be_written_is_named(
     told: SimulatedAgent, tmp_path: Path, place: str, remedy: str

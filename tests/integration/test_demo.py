@@ -76,7 +76,7 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--png={tmp}/gone/a.png",), "there is no folder {tmp}/gone"),
+        (("--png={tmp}/gone/a.png",), "the folder {tmp}/gone"),
         (("--png=a.jpg",), "the image must be a PNG file"),
         (("--png=a.png", "--no-window"), "cannot be combined with --no-window"),
     ],

@@ -125,7 +125,7 @@ _OTHERS = {
 """First names in sentences that are not in kmonitor_agent, and where they are from."""
 
 _NO_PYTHON = {"try: model.fit(...) except KeyboardInterrupt: ...": "three lines, written as one"}
-"""What does not parse, and why."""
+"""Snippets that do not parse, with the reason."""
 
 _ALONE = "another-agent.md"
 """Its piece is a separate program, which needs nothing of ours."""

@@ -38,7 +38,7 @@ def test_texts_are_found_without_docstrings_and_names(tmp_path: Path):
     [
         "--mode works only with reload and auto.",
         'hub is empty; use hub="off" for no hub, or leave it out.',
-        "is open to others; run: chmod 700 {path}",
+        "is accessible to other users; run: chmod 700 {path}",
         "text is not UTF-8",
         "SOURCE, OR WHY MISSING",
         "LAST ERROR",

@@ -85,7 +85,7 @@ def alerts(*, json: JsonOption = False) -> int:
     print_text(f"Command  {terminal_safe(settings.command) or 'none'}")
     print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
     hubs = {"on": "sends alerts", "off": "has no target for them"}
-    print_text(f"Hub      {hubs.get(hub, 'none is running here now')}")
+    print_text(f"Hub      {hubs.get(hub, 'none is running here')}")
     for trouble in () if reply is None else reply.troubles:
         if trouble.startswith(NOT_SENT):
             print_stderr(f"kmonitor: {terminal_safe(trouble)}")
@@ -125,7 +125,7 @@ def set_targets(
         command: Run on this host for each alert, without a shell, with the alert as JSON on
             standard input.
         webhook: Receives each alert by POST, in the format set with `--form`.
-        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: chosen from the address.
+        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: determined by the address.
     """
     if command is None and webhook is None and form is None:
         raise UsageError("No target given. Use --command COMMAND or --webhook URL.")
@@ -293,7 +293,7 @@ def sent(
 
     Example: `kmonitor alerts sent --limit 20`
 
-    Each attempt is listed on its own line, with its result. The last several hundred are kept.
+    Each attempt is listed on its own line, with its result. The most recent few hundred are kept.
 
     Args:
         limit: Show at most this many attempts.

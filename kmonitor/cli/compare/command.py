@@ -162,7 +162,7 @@ def compare(  # noqa: PLR0913 - the user's options
     or file does not exist, or lacks a value that a condition needs.
 
     Args:
-        a: The baseline: a run (its id or name, the beginning of one, or `last`), `pinned:NAME` for
+        a: The baseline: a run (its ID or name, a prefix of either, or `last`), `pinned:NAME` for
             the newest pinned run with that name, or a file written by `kmonitor export`.
         b: The run or file to compare with A, specified in the same way.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for

@@ -228,7 +228,7 @@ def _window_packages() -> Finding:
     versions = ", ".join(f"{name} {version}" for name, version in found.items() if version)
     if not all(found.values()):
         lacking = " and ".join(name for name, version in found.items() if not version)
-        absent = f"{lacking} not installed; only the window needs that"
+        absent = f"{lacking} not installed; needed only for the window"
         return Finding("window packages", "note", absent, how_to_add("desktop"))
     trouble = trouble_of(*found.values())
     if trouble:
@@ -477,7 +477,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
     for subject, path in (("database", folders.database), ("socket", folders.runtime)):
         kind = file_system_of(path)
         if kind in NETWORK_FILE_SYSTEMS:
-            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay put"
+            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL can stay there"
             found = f"{path} is on a network file system ({kind})"
             yield Finding(f"{subject} disk", "bad", found, remedy)
         elif kind:

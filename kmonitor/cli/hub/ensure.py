@@ -51,7 +51,7 @@ def ensure(*, json: JsonOption = False) -> int:
     elif found is not None:
         print_text(
             terminal_safe(
-                f"Hub {found.version} is listening at {found.socket} (process {found.pid})."
+                f"Hub {found.version} is listening on {found.socket} (process {found.pid})."
             )
         )
     elif refusal is not None:
@@ -86,4 +86,4 @@ def _why_disabled(folders: Folders) -> RemoteRefusal | None:
     except OSError:
         why = ""
     what = f"the hub is disabled here: {off_file} exists" + (f" ({why})." if why else ".")
-    return RemoteRefusal("disabled", what, "Remove that file to allow it.")
+    return RemoteRefusal("disabled", what, "Remove that file to enable it.")

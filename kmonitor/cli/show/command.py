@@ -101,7 +101,7 @@ def show(
     Example: `kmonitor show last --follow`
 
     Args:
-        run: A run's id or name, the beginning of one, or `last`.
+        run: A run's ID or name, a prefix of either, or `last`.
         json: One JSON object: `summary`, `verdicts` and `events`; with `--follow`, one event per
             line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
@@ -399,12 +399,12 @@ class EventFollower:
     def _print_reconnected(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
-            print_stderr("kmonitor: Reconnected.")
+            print_stderr("kmonitor: reconnected.")
 
 
 def _print_waiting(route: HubRoute, lost: UserError) -> None:
     if route.is_stopped:
-        print_stderr(f"kmonitor: Your hub was stopped. Waiting {_STOPPED_S:g} s for another one.")
+        print_stderr(f"kmonitor: your hub was stopped. Waiting {_STOPPED_S:g} s for another one.")
     else:
         print_stderr(f"kmonitor: {terminal_safe(lost.what)} Waiting for it; press Ctrl+C to stop.")
 

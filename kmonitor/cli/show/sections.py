@@ -212,7 +212,7 @@ def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
         folds=headers[:1],
     )
     if parts.input_s is None and why_no_input:
-        print_text(f"The time spent waiting for input is not known: {terminal_safe(why_no_input)}")
+        print_text(f"The time spent waiting for input is unknown: {terminal_safe(why_no_input)}")
 
 
 EPOCHS_SHOWN = 30

@@ -161,7 +161,7 @@ def top(
 
     Args:
         sort: Order of the runs; `o` changes it.
-        ended: Also list runs that have ended; `a` toggles this later.
+        ended: Also list runs that have ended; press `a` to toggle this while it runs.
         folder: Only the runs in this folder, which is opened read-only.
         host: Only the runs of this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.

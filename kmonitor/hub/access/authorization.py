@@ -140,8 +140,10 @@ class Authorizer:
             return False
         if peer.is_far and not self._is_within(peer, frames):
             self._faults.record(f"{endpoint}: quota", peer.who)
-            self.refusals.of_peer(peer, "send", "it sends more than the hub accepts from one key")
-            text = "this key sends more than the hub accepts from one key"
+            self.refusals.of_peer(
+                peer, "send", "it sends more data than the hub accepts from one key"
+            )
+            text = "this key sends more data than the hub accepts from one key"
             error = ErrorMessage(
                 code="quota", text=text, retry_ms=RETRY_MS, request_id=_request_number(frames)
             )

@@ -218,7 +218,7 @@ class NetworkEndpoint:
         except zmq.ZMQError as exc:
             raise NetworkRefused(
                 f"The hub cannot listen on {bind.host}:{bind.port}: {exc.strerror}.",
-                "Choose an address of this host and a free port.",
+                "Choose one of this host's addresses and a free port.",
             ) from exc
         port = _port_of(self.socket)
         self.bound = BindAddress(bind.ip, port)

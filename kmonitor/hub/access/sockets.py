@@ -176,7 +176,7 @@ class MessageReader:
             return unpack(frames[1:])
         except UnsupportedType as exc:
             self._faults.record(f"{self._name}: unknown type", exc.type_name)
-            text = f"this hub does not know {exc.type_name!r}"
+            text = f"this hub does not recognize {exc.type_name!r}"
             self._send(frames[0], ErrorMessage(code="unsupported", text=text))
         except ProtocolError as exc:
             self._faults.record(f"{self._name}: malformed", exc, of=_sender(frames))

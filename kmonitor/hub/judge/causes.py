@@ -25,7 +25,7 @@ class Cause(StrEnum):
     RETRACING = "a function is retraced repeatedly"
     COMPILED = "a function is recompiled for each new shape"
     REBUILT = "models or optimizers are built repeatedly, and something keeps them alive"
-    KEPT = "one place in the script holds on to more and more memory"
+    KEPT = "one part of the script holds on to more and more memory"
     PYTHON = "Python objects are kept alive"
     TENSORS = "framework tensors are kept alive"
     WORKERS = "worker processes of the data pipeline"
@@ -102,7 +102,7 @@ class Remedy(StrEnum):
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"
     CLOCK_SPEED = "check cooling, power limits and the CPU governor"
     FEWER_COLLECTIONS = "run garbage collection less often"
-    ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
+    ONE_SHAPE = "pass batches that all have the same shape, or declare the dimensions that vary"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ class StallMonitor:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
             _clear(record)
-            text = f"steps are running again after {t_s - was:.0f} s without one"
+            text = f"steps are running again after {t_s - was:.0f} s without a step"
             self._event_log.notify(record, t_s, "info", "steps_again", text)
 
     def _excuse(self, record: RunRecord, t_s: float) -> None:

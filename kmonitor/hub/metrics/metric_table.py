@@ -69,17 +69,19 @@ STEP_PERCENTILE: Final = _of_run(
     "step_time_percentile_seconds", "s", "Percentiles of the step time", "percent"
 )
 STEP_MEAN: Final = _of_run("step_time_mean_seconds", "s", "Mean step time of the last epoch")
-STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the last epoch")
+STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step in the last epoch")
 SLOW_STEPS: Final = _of_run(
-    "slow_steps_ratio", "1", "Share of step time taken by steps longer than three times the median"
+    "slow_steps_ratio",
+    "1",
+    "Fraction of step time taken by steps longer than three times the median",
 )
 EPOCH_PART: Final = _of_run(
     "epoch_part_seconds", "s", "Duration of the last epoch, by part", "part"
 )
-EPOCH: Final = _of_run("epoch", "", "Index of the current epoch of the last fit, from 0")
-PLANNED: Final = _of_run("epochs_planned", "", "Planned epochs of the last fit")
+EPOCH: Final = _of_run("epoch", "", "Index of the current epoch of the last fit, starting from 0")
+PLANNED: Final = _of_run("epochs_planned", "", "Planned epochs in the last fit")
 EPOCHS: Final = MetricDefinition(
-    "kmonitor_run_epochs_done", "", "Finished epochs of all fits", _SUMMARY, RUN
+    "kmonitor_run_epochs_done", "", "Completed epochs across all fits", _SUMMARY, RUN
 )
 RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
@@ -148,7 +150,7 @@ OF_SAMPLE: Final = {
     "vram_left_bytes": _of_sample("vram_left_bytes", "By", "VRAM free on the device"),
     "open_files": _of_sample("open_files", "", "Open file descriptors of the process"),
     "open_files_of": _of_sample("open_files_limit", "", "Limit on open file descriptors"),
-    "threads": _of_sample("threads", "", "Threads of the process"),
+    "threads": _of_sample("threads", "", "Threads in the process"),
     "threads_of": _of_sample("threads_limit", "", "Limit on threads"),
     "processes": _of_sample("child_processes", "", "Child processes, including zombies"),
     "processes_of": _of_sample("child_processes_limit", "", "Limit on child processes"),
@@ -177,13 +179,15 @@ OF_SAMPLE: Final = {
     ),
     "major_faults": _of_sample("major_faults", "", "Major page faults of the process"),
     "memory_pressure_fraction": _of_sample(
-        "memory_pressure_ratio", "1", "Share of the last 10 s during which tasks waited for memory"
+        "memory_pressure_ratio",
+        "1",
+        "Fraction of the last 10 s during which tasks waited for memory",
     ),
     "io_pressure_fraction": _of_sample(
-        "io_pressure_ratio", "1", "Share of the last 10 s during which tasks waited for a disk"
+        "io_pressure_ratio", "1", "Fraction of the last 10 s during which tasks waited for a disk"
     ),
     "cgroup_high_events": _of_sample(
-        "cgroup_high_events", "", "Number of times that the cgroup was throttled at memory.high"
+        "cgroup_high_events", "", "Number of times the cgroup was throttled at memory.high"
     ),
     "device_used_bytes": _of_sample(
         "device_used_bytes", "By", "VRAM used by all processes, as reported by the driver"
@@ -193,7 +197,7 @@ OF_SAMPLE: Final = {
         "device_process_bytes", "By", "VRAM used by this process, as reported by the driver"
     ),
     "device_utilisation_fraction": _of_sample(
-        "device_utilisation_ratio", "1", "Share of time that the device was busy"
+        "device_utilisation_ratio", "1", "Fraction of time that the device was busy"
     ),
     "device_temperature_c": _of_sample(
         "device_temperature_celsius", "Cel", "Temperature of the device, as reported by the driver"
@@ -216,10 +220,10 @@ OF_SAMPLE: Final = {
         "children_cpu_cores", "", "CPUs used by the process's children"
     ),
     "cpu_throttled_fraction": _of_sample(
-        "cpu_throttled_ratio", "1", "Share of time that the process's cgroup was throttled"
+        "cpu_throttled_ratio", "1", "Fraction of time that the process's cgroup was throttled"
     ),
     "disk_wait_fraction": _of_sample(
-        "disk_wait_ratio", "1", "Share of time that the process waited for the disk"
+        "disk_wait_ratio", "1", "Fraction of time that the process waited for the disk"
     ),
     "cpu_clock_hz": _of_sample(
         "cpu_clock_hertz", "Hz", "Clock frequency of the CPU that the process last ran on"
@@ -253,7 +257,7 @@ HUB_TROUBLES: Final = _of_hub(
 )
 HUB_EVENTS: Final = _counted("hub_events", "", "Events received since the hub started")
 HUB_RECLAIMS: Final = _counted(
-    "reclaims", "", "Reclaims of all runs since the hub started", "action", "result"
+    "reclaims", "", "Reclaims across all runs since the hub started", "action", "result"
 )
 HUB_CPU: Final = _counted("hub_cpu_seconds", "s", "CPU time of the hub")
 HUB_FAULTS: Final = _counted(

@@ -64,7 +64,7 @@ class PrometheusPage:
         except OSError as exc:
             raise ExporterRefused(
                 f"--prometheus cannot listen on {bind.host}:{bind.port}: {exc.strerror or exc}.",
-                "Choose an address of this host and a free port.",
+                "Choose one of this host's addresses and a free port.",
             ) from exc
         port = self._server.server_address[1]
         self.url = f"http://{bind.host}:{port}{PAGE}"

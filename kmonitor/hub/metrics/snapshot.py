@@ -113,7 +113,7 @@ class Snapshot:
         left_out: Number of living runs beyond those.
         states: Number of runs in each state, including ended ones.
         events: Number of events taken since the hub started.
-        reclaims: Reclaims of all runs since the hub started.
+        reclaims: Reclaims across all runs since the hub started.
     """
 
     taken_at_s: float

@@ -371,7 +371,7 @@ class HubEventLog:
 
         Raises:
             OUT_OF_SYNC_ERRORS, sqlite3.DatabaseError: A retry is useless: the database holds rows
-                that this hub does not know, or is damaged.
+                that this hub does not recognize, or is damaged.
         """
         if self._has_changes() and not self._write():
             return False

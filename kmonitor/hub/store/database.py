@@ -412,7 +412,7 @@ class SqliteDatabase(Database):
         self._inode = path.lstat().st_ino
         self.hub = self._fact_or_new("hub", new_id())
         if not is_id(self.hub):
-            LOG.error("the hub id in %s is not valid: assigning a new one", path)
+            LOG.error("the hub ID in %s is not valid: assigning a new one", path)
             self.hub = self._new_fact("hub", new_id())
         self._load(self._stored_head())
 

@@ -478,7 +478,7 @@ class CommandService:
                     request, "invalid", f"{self._event_log.trouble}; the command was not sent"
                 )
         elif (entry.run, entry.name) != (request.run, request.name):
-            return lambda: _command_error(request, "invalid", "this id belongs to another command")
+            return lambda: _command_error(request, "invalid", "this ID belongs to another command")
         return lambda: CommandReply(request_id=request.request_id, status=entry.status())
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:

@@ -118,7 +118,7 @@ def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[
                 "Pass the architecture from model.to_json(): --config model.json",
             )
         return *_split(read_json(_file(config))), config
-    raise UserError(f"{path} is not a known kind of model file.", f"Pass {_KINDS}.")
+    raise UserError(f"{path} is not a recognized type of model file.", f"Pass {_KINDS}.")
 
 
 def _file(path: Path) -> Path:

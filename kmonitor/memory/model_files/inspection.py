@@ -140,7 +140,7 @@ def inspect_file(path: Path) -> ModelFile:
     if path.suffix == ".json":
         return _of_json(path, n_bytes)
     raise UserError(
-        f"{path} is not a known kind of model file.", "Pass a .keras, .h5 or .json file."
+        f"{path} is not a recognized type of model file.", "Pass a .keras, .h5 or .json file."
     )
 
 

@@ -250,7 +250,7 @@ _BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
         "diagnose",
         "diagnose",
         "plain",
-        later("Find out at the next safe point what is growing and what is holding it"),
+        later("At the next safe point, find out what is growing and what keeps it in memory"),
     ),
     "pause": ("pause", "pause", "plain", later("Pause training after the current batch")),
     "resume": ("play", "pause", "plain", later("Resume training")),
@@ -375,9 +375,10 @@ def _reload_variants() -> tuple[ActionVariant, ...]:
     usual = tr("Assigns the saved values to the existing variables. Always safe.")
     recreate = tr(
         "Also releases the variables and recreates them from the file, so that the allocator can "
-        "defragment. This is done only where it is safe: with one optimizer, no tf.function in "
-        "your code that uses the variables, and no distribution strategy. Otherwise, the "
-        "variables are kept, and the record says why. The training result is the same."
+        "defragment its memory. This is done only where it is safe: with one optimizer, no "
+        "tf.function in your code that uses the variables, and no distribution strategy. "
+        "Otherwise, the variables are kept, and the record says why. The training result is the "
+        "same."
     )
     return (
         ActionVariant(

@@ -81,19 +81,20 @@ def history_heads() -> tuple[HistoryHead, ...]:
         HistoryHead("state", tr("State"), tr("Current or final state")),
         HistoryHead("verdicts", tr("Verdicts"), tr("Metrics that are growing"), starts_high=True),
         HistoryHead("host", tr("Host"), tr("Host the run is or was running on")),
-        HistoryHead(
-            "started", tr("Started"), tr("In the time zone of this machine"), starts_high=True
-        ),
+        HistoryHead("started", tr("Started"), tr("In this machine's time zone"), starts_high=True),
         number,
         replace(
-            number, key="epochs", title=tr("Epochs"), tooltip=tr("Finished epochs of all fits")
+            number,
+            key="epochs",
+            title=tr("Epochs"),
+            tooltip=tr("Completed epochs across all fits"),
         ),
         *sizes,
         replace(
             number,
             key="stored",
             title=tr("Stored size"),
-            tooltip=tr("Approximate size in the hub"),
+            tooltip=tr("Approximate size in the hub's database"),
         ),
         HistoryHead("note", tr("Note"), tr("Note about the run")),
     )

@@ -110,7 +110,7 @@ def _outcome_text(
     run: RunSummary, held: list[LimitMetric], shown: LimitAction, *, can_set: bool
 ) -> str:
     if has_ended(run):
-        return tr("The run has ended; its limits are no longer watched.")
+        return tr("The run has ended; its limits are no longer monitored.")
     if not held and not can_set:
         return tr("No limit is set.")
     if not held:

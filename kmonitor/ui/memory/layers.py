@@ -207,7 +207,7 @@ def _note(row: LayerMemory, *, has_calls: bool) -> str:
     if not row.is_covered:
         return tr("no rule covers it: assumed")
     if not has_calls and not row.parameters:
-        return tr("no weights; its activations are not known")
+        return tr("no weights; its activations are unknown")
     return translated_text(row.note)
 
 

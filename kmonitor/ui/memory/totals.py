@@ -141,7 +141,7 @@ def _method(found: MemoryMap, subject: MapSubject) -> str:
 def _interval_text(found: MemoryMap) -> str:
     low = bytes_text(found.low_bytes)
     if found.high_bytes is None:
-        return tr("at least {low}; the upper bound is not known").format(low=low)
+        return tr("at least {low}; the upper bound is unknown").format(low=low)
     return tr("between {low} and {high}").format(low=low, high=bytes_text(found.high_bytes))
 
 

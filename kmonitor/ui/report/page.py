@@ -190,7 +190,7 @@ def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
         (tr("Batch size"), count_text(fit.batch_size) if fit.batch_size else ""),
         (tr("Learning rate"), number_text(rate) if rate is not None else ""),
         (
-            tr("Compiled by XLA"),
+            tr("Compiled with XLA"),
             "" if fit.jit_compile is None else _yes_or_no(is_so=fit.jit_compile),
         ),
         (tr("Eager"), _yes_or_no(is_so=True) if fit.run_eagerly else ""),
@@ -436,7 +436,7 @@ def _rate(rate: RateLabel) -> Markup:
 
 def _verdicts(contents: ReportContents) -> Markup:
     if not contents.verdicts:
-        text = tr("No verdicts: no epoch has ended.")
+        text = tr("No verdicts: no epoch has completed.")
         return tag("section", tag("h2", tr("Verdicts")), tag("p", text, class_="mute"))
     cards = [_verdict(each, contents.run.run) for each in contents.verdicts]
     return tag("section", tag("h2", tr("Verdicts")), tag("div", *cards, class_="grid"))

@@ -273,7 +273,7 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
         tr(
             "Contains versions, the last log lines and the traceback, but not your user name, "
             "your home folder or the names of runs and hosts. kmonitor sends nothing. To report "
-            "the problem, copy or save this text and add what you were doing."
+            "the problem, copy or save this text and add a description of what you were doing."
         ),
     )
 

@@ -241,7 +241,7 @@ def _last_text(lines: Sequence[Sequence[float]]) -> str:
 def _silent_text(*, has_runs: bool) -> str:
     if has_runs:
         return tr("No fold has finished an epoch yet.")
-    return tr("Folds report epochs if their fit has a MonitorCallback.")
+    return tr("Folds report epochs only if their fit has a MonitorCallback.")
 
 
 def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:

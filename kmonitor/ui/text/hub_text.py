@@ -54,7 +54,7 @@ _MAP_FORMS: Final = (
     ),
     # Notes on the whole.
     later("the run reported its layers and weights, but not how the layers are connected"),
-    later("the optimizer state of {name} is not known: Adam's is assumed"),
+    later("the optimizer state of {name} is unknown: Adam's is assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
         "XLA decides what to fuse: the rules were validated against its memory plans, not"
@@ -124,7 +124,7 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s after a fit; the longest pause before that was {longest} s"),
     later("{stall}; tasks are waiting for memory {n}% of the time"),
     later("{stall}; tasks are waiting for the disk {n}% of the time"),
-    later("steps are running again after {n} s without one"),
+    later("steps are running again after {n} s without a step"),
     later("SIGINT, which was sent only to this process"),
     later(
         "it returned, but its process did not exit within {n} s (a non-daemon thread?) and was"
@@ -342,9 +342,7 @@ _FORMS: Final = (
         "{file} cannot be read ({why}): the previous setting applies until a new one is set "
         "({line})"
     ),
-    later(
-        "{file} cannot be read ({why}): all history is kept until a new setting is made ({line})"
-    ),
+    later("{file} cannot be read ({why}): all history is kept until a new limit is set ({line})"),
     later(
         "on {time}, the database was found to be damaged and was renamed to {file}; everything "
         "readable was recovered, and the affected runs show what is missing. Remove that file to "

@@ -53,7 +53,7 @@ def time_cause_text(verdict: Verdict) -> str:
     texts = {
         "throttled": tr("its cgroup is being throttled more and more"),
         "clock": tr("the CPU is running at a lower clock speed"),
-        "garbage": tr("garbage collections are taking longer, with more and more objects"),
+        "garbage": tr("garbage collections are taking longer as the number of objects grows"),
     }
     return texts.get(verdict.cause, "")
 

@@ -183,7 +183,7 @@ def _inputs(model: Any) -> Any:
     if inputs is None:
         shapes = getattr(model, "_build_shapes_dict", None) or {}
         if len(shapes) != 1:
-            raise CannotTrace("the shapes of the model's inputs are not known")
+            raise CannotTrace("the shapes of the model's inputs are unknown")
         inputs = _symbolic_of(next(iter(shapes.values())))
     if isinstance(inputs, list | tuple) and len(inputs) == 1:
         return inputs[0]

@@ -189,7 +189,7 @@ class V1GraphReclaim:
         return (
             "not exact: the step draws random numbers from stateful operations "
             f"({', '.join(sorted(operations))}, for example, in Dropout), whose counters start "
-            "again in a new session"
+            "over in a new session"
         )
 
 

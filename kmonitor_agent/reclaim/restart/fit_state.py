@@ -452,7 +452,7 @@ def from_json(tagged: Any, store: ArrayStore) -> Any:
         return tagged
     (kind, inner), *more = cast("dict[str, Any]", tagged).items()
     if more or kind not in _READERS:
-        raise ValueError(f"a value of kind {kind}")
+        raise ValueError(f"a value of type {kind}")
     return _READERS[kind](inner, store)
 
 

@@ -124,7 +124,7 @@ def check_private_folder(path: Path) -> None:
         raise NotPrivate(path, "is a symbolic link; remove it")
     _check_owned_folder(path, status)
     if hasattr(os, "getuid") and status.st_mode & 0o077:
-        raise NotPrivate(path, f"is open to others; run: chmod 700 {path}")
+        raise NotPrivate(path, f"is accessible to other users; run: chmod 700 {path}")
 
 
 def make_own_folder(path: Path) -> None:
@@ -262,7 +262,7 @@ def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
         remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME to another folder"
         raise NotPrivate(path, f"is writable by everyone; {remedy}")
     who = _group_name(status.st_gid)
-    return [f"the group {who} can write to {path} and so replace its contents"]
+    return [f"the group {who} can write to {path} and can therefore replace its contents"]
 
 
 def _is_trusted(user: int) -> bool:
@@ -480,7 +480,7 @@ def _check(
         if others_may_write(status):
             raise NotPrivate(path, f"is writable by others; run: chmod go-w {path}")
     if flags & _WRITES and status.st_nlink > 1:
-        raise UnsafeFile(path, "has another hard link; remove it")
+        raise UnsafeFile(path, "has more than one hard link; remove it")
     if limit_bytes is not None and status.st_size > limit_bytes:
         raise _too_large(path, status.st_size, limit_bytes)
 

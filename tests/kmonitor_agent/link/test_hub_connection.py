@@ -518,7 +518,7 @@ def test_a_missing_socket_is_looked_for_each_half_second(case: _Case):
 
 
 def test_a_socket_that_others_could_have_made_is_told_of_once(case: _Case):
-    case.refusal = NotPrivate(Path("/x"), "is open to others; run: chmod 700 /x")
+    case.refusal = NotPrivate(Path("/x"), "is accessible to other users; run: chmod 700 /x")
     for _ in range(3):
         case.connection.step()
         case.clock.move(1.0)

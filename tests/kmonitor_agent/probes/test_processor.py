@@ -39,7 +39,7 @@ def test_first_reading_says_that_it_has_nothing_to_be_compared_with(
     assert moved
     assert (read.process.value, read.process.absent) == (
         None,
-        "the first reading has no earlier one to compare with",
+        "there is no earlier reading to compare the first one with",
     )
 
 

@@ -392,7 +392,7 @@ def test_no_reload_is_asked_for_where_others_took_what_was_left(kept: Kept):
     assert [(each.value, each.answered) for each in crossings] == [(4.0, False)]
     [notice] = [each for each in kept.events if isinstance(each, Notice)]
     assert notice.code == "others_took_it"
-    assert "other processes took the memory" in notice.text
+    assert "other processes used up the memory" in notice.text
     assert kept.requests == []
 
 

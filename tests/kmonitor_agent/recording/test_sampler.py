@@ -241,7 +241,7 @@ def test_a_limit_on_what_has_no_reading_is_told_once_with_the_reason(
 
     [notice] = [event for event in told if isinstance(event, Notice)]
     assert (notice.level, notice.code) == ("warning", "limit_unmeasured")
-    assert notice.text.endswith("is not watched: no NVIDIA driver on this host.")
+    assert notice.text.endswith("is not monitored: no NVIDIA driver on this host.")
 
 
 def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pytest.MonkeyPatch):

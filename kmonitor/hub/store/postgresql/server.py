@@ -115,7 +115,7 @@ class TakenOver(UserError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"Another hub, on {host}, stores its runs under the same id.",
+            f"Another hub, on {host}, stores its runs under the same ID.",
             "Both have the same team-hub-id file next to their databases. Remove it from the hub"
             " that is the copy, and restart that hub.",
         )

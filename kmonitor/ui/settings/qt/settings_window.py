@@ -73,7 +73,7 @@ class SettingsWindow(QDialog):
             if at == self.page:
                 self._title.setText(title)
         self._guide.setText(self.tr("Guide"))
-        self._guide.setToolTip(self.tr("Help on these settings (F1)"))
+        self._guide.setToolTip(self.tr("Help with these settings (F1)"))
         self._close.setText(self.tr("Close"))
         self._close.setToolTip(self.tr("Close (Esc); changes are already applied"))
         for button in (self._guide, self._close):

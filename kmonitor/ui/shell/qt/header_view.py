@@ -459,7 +459,7 @@ class HeaderPanel(QFrame):
         every.setToolTip(self.tr("All runs on the charts in one file (Ctrl+Alt+E)"))
         every.setData(_EXPORT_ALL)
         report = menu.addAction(self.tr("Report\u2026"), key_sequence("report"))
-        report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))
+        report.setToolTip(self.tr("The selected run as a single HTML file (Ctrl+Shift+E)"))
         report.setData(_REPORT)
 
     @Slot(QAction)

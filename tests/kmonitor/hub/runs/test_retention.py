@@ -188,7 +188,7 @@ def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said
 
     (trouble,) = condition.troubles()
     assert "hub.json cannot be read (Expected" in trouble
-    assert "all history is kept until a new setting is made" in trouble
+    assert "all history is kept until a new limit is set" in trouble
     assert (retention.keep, load_keep_or_default(folders)) == (Keep(), Keep())
     assert main(["hub", "keep"]) == 0
     said = capsys.readouterr()

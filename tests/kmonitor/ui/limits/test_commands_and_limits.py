@@ -451,7 +451,7 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
     desks.limits.reloads = False
     assert sentence().endswith("kmonitor notifies you here.")
     ended = desks.panel(made_up_run(state="lost", limits=[limit()]))
-    assert "no longer watched" in ended.at_limit.outcome_text
+    assert "no longer monitored" in ended.at_limit.outcome_text
 
 
 def test_checkpoints_and_the_question_before_a_stop(desks: Desks):

@@ -69,7 +69,7 @@ def test_a_folder_that_others_may_enter_is_refused(home: Folders):
     own_keys(home, "desktop")
     keys_folder(home).chmod(0o755)
 
-    with pytest.raises(NotPrivate, match="open to others"):
+    with pytest.raises(NotPrivate, match="accessible to other users"):
         own_keys(home, "desktop")
 
 

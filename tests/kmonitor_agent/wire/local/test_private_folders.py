@@ -180,7 +180,10 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
     make_own_folder(parent / "state")
 
     assert check_own_folder(parent / "state") == [
-        f"the group with ID {OTHER_USER} can write to {parent} and so replace its contents"
+        (
+            f"the group with ID {OTHER_USER} can write to {parent} and can therefore replace its"
+            " contents"
+        )
     ]
     (parent / "state").chmod(0o770)
     os.chown(parent / "state", 0, OTHER_USER)
@@ -252,10 +255,10 @@ def test_links_in_a_circle_are_an_os_error(tmp_path: Path):
 
 
 def test_what_leaves_the_process_names_no_path(tmp_path: Path):
-    refused = NotPrivate(tmp_path, f"is open to others; run: chmod 700 {tmp_path}")
+    refused = NotPrivate(tmp_path, f"is accessible to other users; run: chmod 700 {tmp_path}")
 
-    assert refused.strerror == "is open to others"
-    assert str(refused) == f"{tmp_path}: is open to others; run: chmod 700 {tmp_path}"
+    assert refused.strerror == "is accessible to other users"
+    assert str(refused) == f"{tmp_path}: is accessible to other users; run: chmod 700 {tmp_path}"
 
 
 def test_a_file_that_only_its_owner_may_write_is_closed_to_others(tmp_path: Path):
