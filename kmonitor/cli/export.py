@@ -50,9 +50,7 @@ def export(  # noqa: PLR0913 - options of a command
     output = None if str(output) == "-" else output
     chosen_format = format_ or _format_of(output)
     if fit is not None and chosen_format != "csvlogger":
-        raise UsageError(
-            "--fit works only with --format csvlogger; the other formats have all fits."
-        )
+        raise UsageError("--fit works only with --format csvlogger: the others have every fit.")
     with open_hub(host, folder=folder, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         if chosen_format == "csvlogger":

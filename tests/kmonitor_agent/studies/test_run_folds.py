@@ -190,7 +190,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixt
 
     second = run_folds(functions.by_index, folds=2, study=tmp_path / "study")
 
-    told = "kmonitor: 1 of 2 folds finished earlier and is not run again"
+    told = "kmonitor: 1 of 2 folds finished earlier and will not be run again"
     assert told in capsys.readouterr().err
 
     assert second.results[0].value == first.results[0].value

@@ -51,7 +51,7 @@ def test_threshold_is_read_in_the_metric_s_unit(
         (("step_time", "3 GiB"), {}, '"250 ms"'),
         (("ram", 0.8), {}, "percentage for a fraction"),
         (("graph", -5), {}, "a number of operations"),
-        (("graph", 1.5), {}, "not a whole number"),
+        (("graph", 1.5), {}, "requires a whole number"),
         (("graph", float("nan")), {}, "a number of operations"),
         (("ram", "80%"), {"hold_s": -1}, "use a number of seconds"),
         (("ram", "80%"), {"cooldown_s": "1 min"}, "use a number of seconds"),
