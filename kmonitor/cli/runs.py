@@ -76,9 +76,8 @@ def runs(  # noqa: PLR0913 - the user's options
             means days.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
-        json: One JSON list. Each run has at least `run` (its ID), `name`, `host`, `state` and
-            `epoch` (counted from 0; null before the first), as well as every other field of the
-            summary.
+        json: One JSON list. Each run has every field of the summary, such as `run` (its ID),
+            `name`, `host`, `state` and `epoch` (counted from 0; null before the first).
         folder: Only the runs in this folder, which is opened read-only.
         host: List the runs of the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or
             a name from `kmonitor hosts`.
