@@ -152,6 +152,8 @@ class EpochTimer:
         self._step_at = 0.0
         self._step_inside = 0.0
         self._step_batches = 0
+        self._first_step_s = 0.0
+        self._is_first_unread = False
         self._unread_s = 0.0
         self.last_waited_s = 0.0
         self._read_s = 0.0
@@ -375,6 +377,9 @@ class EpochTimer:
                 self._add_timed(now_s, waited_s, is_whole=is_whole)
             elif is_whole:
                 self._unread_s += now_s - self._step_at
+        else:
+            self._first_step_s = inside_s
+            self._is_first_unread = not self._is_batch_timed()
         if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
             self._input.begin_epoch(self._clock.steps, now_s)
         self._is_first = False
@@ -457,6 +462,7 @@ class EpochTimer:
         inside_s += untimed_s - self._share(untimed_s, "callbacks")
         input_s = self._input_s(untimed_s)
         if input_s is not None:
+            input_s += self._first_wait_s() if self._is_first_unread else 0.0
             input_s = min(input_s, inside_s + gap_s - compiling_s)
             of_gap_s = min(gap_s, input_s)
             gap_s -= of_gap_s
@@ -465,7 +471,7 @@ class EpochTimer:
         return EpochParts(
             wall_s=wall_s,
             input_s=None if input_s is None else max(0.0, input_s) + first_s,
-            first_input_s=first_s,
+            first_input_s=self._first_input_s(first_s, input_s),
             compute_s=max(0.0, inside_s - compiling_s) + (first_s if input_s is None else 0.0),
             callbacks_s=max(0.0, spent["callbacks"]),
             checkpoints_s=spent["checkpoints"],
@@ -516,6 +522,16 @@ class EpochTimer:
 
     def _share(self, seconds: float, of: str) -> float:
         return seconds * self._shares.get(of, 0.0)
+
+    def _first_wait_s(self) -> float:
+        """Wait for input within the first step of the epoch: its time beyond that of others."""
+        return max(0.0, self._first_step_s - self._plain_s) if self._plain_s else 0.0
+
+    def _first_input_s(self, before_s: float, input_s: float | None) -> float:
+        """Part of the wait for input that an epoch's first batch takes."""
+        if input_s is None:
+            return 0.0
+        return before_s + min(max(0.0, input_s), self._first_wait_s())
 
     def _compiling_s(self, inside_s: float) -> float:
         whole_s = sum(self._compiled) - len(self._compiled) * self._plain_s

@@ -167,37 +167,64 @@ def test_wait_is_known_of_short_epochs_of_many_steps(folders: Folders):
     assert parts[-1].input_s is not None
 
 
+class Waits:
+    """A clock that moves where batches and a callback of the script's take their time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        for module in (epoch_times, input_timing, step_clock):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now_s)
+
+    def batches(self, wait_s: Callable[[int], float]) -> Any:
+        for number, batch in enumerate(batches()):
+            self.now_s += wait_s(number)
+            yield batch
+
+    def parts_of_last_epoch(self, folders: Folders, wait_s: Callable[[int], float]) -> EpochParts:
+        waits = self
+
+        class Computing(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                waits.now_s += 0.001
+
+        monitor = MonitorCallback(hub="off")
+        given = {"x": self.batches(wait_s), "steps_per_epoch": 200, "shuffle": False, "verbose": 0}
+        compiled().fit(**given, epochs=20, callbacks=[Computing(), monitor])
+        RUNS.close()
+
+        events = spooled_events(folders, monitor.run_id)
+        # Keras has peeked at the first batches before the fit.
+        parts = [event.parts for event in events if isinstance(event, EpochEnded)][-1]
+        assert parts is not None
+        return parts
+
+
+by_python = pytest.mark.skipif(
+    backend_here() == "tensorflow", reason="TensorFlow's runtime measures by a clock of its own"
+)
+
+
+@by_python
 @pytest.mark.parametrize("wait_s", [0.0002, 0.002, 0.008, 0.05])
 def test_wait_is_the_scripts_whether_all_steps_are_timed_or_some(
     wait_s: float, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    if backend_here() == "tensorflow":
-        pytest.skip("TensorFlow's runtime measures the wait by a clock of its own")
-    now_s = 100.0
-    for module in (epoch_times, input_timing, step_clock):
-        monkeypatch.setattr(module, "perf_counter", lambda: now_s)
+    parts = Waits(monkeypatch).parts_of_last_epoch(folders, lambda _: wait_s)
 
-    def slow_batches() -> Any:
-        nonlocal now_s
-        for batch in batches():
-            now_s += wait_s
-            yield batch
-
-    class Computing(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            nonlocal now_s
-            now_s += 0.001
-
-    monitor = MonitorCallback(hub="off")
-    given = {"x": slow_batches(), "steps_per_epoch": 200, "shuffle": False, "verbose": 0}
-    compiled().fit(**given, epochs=20, callbacks=[Computing(), monitor])
-    RUNS.close()
-
-    events = spooled_events(folders, monitor.run_id)
-    parts = [event.parts for event in events if isinstance(event, EpochEnded)][-1]
-    # Keras has peeked at the first batches before the fit.
     assert parts.input_s == pytest.approx(200 * wait_s, rel=0.02)
     assert parts.callbacks_s == pytest.approx(200 * 0.001, rel=0.02)
+
+
+@by_python
+def test_wait_for_the_first_batch_of_an_epoch_is_known_apart(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    waits = Waits(monkeypatch)
+
+    parts = waits.parts_of_last_epoch(folders, lambda n: 0.002 if n % 200 else 3.0)
+
+    assert parts.input_s == pytest.approx(3.0 + 199 * 0.002, rel=0.02)
+    assert parts.first_input_s == pytest.approx(3.0, rel=0.02)
 
 
 def is_explained(events: list[Any]) -> bool:

@@ -193,7 +193,7 @@ def test_what_a_host_refuses_is_said_in_words(
 
 
 def test_a_login_that_runs_no_command_is_not_called_one_without_kmonitor():
-    with pytest.raises(HostError, match=r"exit status 1.*It says: This account is") as caught:
+    with pytest.raises(HostError, match=r"exit status 1.*Its output: This account is") as caught:
         read_answer("gpu-01", 1, "This account is currently not available.\n", "")
 
     assert not caught.value.is_transient

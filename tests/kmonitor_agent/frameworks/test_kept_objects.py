@@ -480,20 +480,20 @@ def test_arguments_of_finalizers_are_measured():
 def test_packages_installed_into_a_folder_of_their_own_are_not_the_scripts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for folder, made in (("lib", ["table-1.0.dist-info"]), ("mine", [])):
-        (tmp_path / folder).mkdir()
-        for name in made:
-            (tmp_path / folder / name).mkdir()
+    recorder: Any = Recorder()
+    for folder, package in (("lib", "table-1.0.dist-info"), ("mine", "table")):
+        (tmp_path / folder / package).mkdir(parents=True)
         monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / folder)])
-        module: Any = ModuleType(f"{folder}_table")
+        module = ModuleType(f"{folder}_table")
         module.__file__ = str(tmp_path / folder / "table.py")
-        module.kept = [array(2) for _ in range(6)]
         monkeypatch.setitem(sys.modules, module.__name__, module)
+        kept_here = {"__module__": module.__name__, "kept": [array(2) for _ in range(6)]}
+        setattr(recorder, folder, type(f"Of{folder}", (), kept_here))
 
-    found = kept(Recorder())
+    found = kept(recorder)
 
-    assert "mine_table.kept" in found
-    assert "lib_table.kept" not in found
+    assert "Ofmine.kept" in found
+    assert "Oflib.kept" not in found
 
 
 def test_records_that_a_log_handler_keeps_are_measured():

@@ -109,7 +109,7 @@ def test_a_hang_is_called_one_though_the_learned_time_is_over_first():
     assert cause == "hang"
     assert why == (
         "no step for 59 s within an epoch; the longest pause before that was 0.25 s; the finished"
-        " folds suggest 60 s in all"
+        " folds suggest 60 s in total"
     )
 
 

@@ -78,7 +78,7 @@ def test_it_is_over_when_a_step_is_made(parts: HubParts, run: RunRecord):
     told = notices(parts, run)[-1]
     assert (told.code, told.text) == (
         "steps_again",
-        "steps are running again after 30 s without one",
+        "steps are running again after 30 s without a step",
     )
     assert (run.summary().state_why, run.summary().stalled_wall_s) == ("", None)
 
