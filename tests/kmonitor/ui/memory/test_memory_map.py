@@ -232,10 +232,10 @@ def test_where_connections_are_not_known_no_peak_is_claimed():
     picture = map_totals_state(desk.map_estimate, subject, None)
 
     assert picture.peak.startswith("\u2265")
-    assert "not known" in picture.interval
+    assert "unknown" in picture.interval
     assert "Not told" in picture.notes
     table = map_rows(desk.map_estimate.found, has_calls=False)
-    assert any("not known" in row.cells[-1] for row in table)
+    assert any("unknown" in row.cells[-1] for row in table)
     assert batch_curve(desk).line == ()
     assert "not known" in batch_curve(desk).text
 
