@@ -36,7 +36,7 @@ def test_the_window_is_drawn_into_a_file_on_a_machine_without_a_screen(
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("no-such-folder/window.png", "the folder {}/no-such-folder"),
+        ("no-such-folder/window.png", "the folder {}/no-such-folder does not exist"),
         ("a-folder.png", "it is a folder"),
         ("window.jpg", "the image must be a PNG file"),
         ("window", "the image must be a PNG file"),

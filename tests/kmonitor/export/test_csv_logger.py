@@ -86,7 +86,7 @@ def test_the_last_fit_is_written_and_another_one_where_it_is_asked_for(
         text = io.StringIO(newline="")
         CsvLoggerExport(client, run, fit=1).as_text(text)
         assert text.getvalue().splitlines()[1] == "0,0.5,NA"
-        with pytest.raises(UserError, match=r"In 3 .* --fit 1, 2\."):
+        with pytest.raises(UserError, match=r"fit 3 has not .* --fit 1, 2\."):
             CsvLoggerExport(client, run, fit=3).as_text(text)
 
 
@@ -98,6 +98,6 @@ def test_a_run_without_an_epoch_is_refused_and_leaves_no_file(
         agent.wait_acked()
         (run,) = client.runs()
 
-        with pytest.raises(UserError, match="No epoch of young has ended"):
+        with pytest.raises(UserError, match="young has not completed an epoch"):
             CsvLoggerExport(client, run).into_file(tmp_path / "log.csv")
         assert not list(tmp_path.glob("log*"))

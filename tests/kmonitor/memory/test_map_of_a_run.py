@@ -98,7 +98,7 @@ def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.Monke
         (TrainingOptions(input_shape=["40"]), "--input-shape works only"),
         (
             TrainingOptions(sequence=40, measured=["32"]),
-            "--measured 32: write a batch and its peak",
+            "--measured 32: use a batch size and its peak",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def test_an_own_hub_that_was_stopped_is_waited_for_a_while_and_not_started(
 
     with pytest.raises(UserError, match="Your hub was stopped, and no other was started"):
         _told_over(HubRoute())
-    assert "Your hub was stopped" in capsys.readouterr().err
+    assert "your hub was stopped" in capsys.readouterr().err
 
 
 def test_an_own_hub_that_was_killed_is_started_again(
