@@ -492,7 +492,7 @@ def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> Gro
 
 
 def _is_of_first_batches(units: Sequence[Unit]) -> bool:
-    """True if most of the wait for input is for an iterator that each epoch creates anew."""
+    """True if most of the wait for input is for the first batches of epochs."""
     input_s = sum(unit.times.get("input", 0.0) for unit in units)
     return sum(unit.first_input_s for unit in units) > input_s / 2
 
