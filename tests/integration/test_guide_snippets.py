@@ -105,7 +105,6 @@ _OTHERS = {
     "cache": "of tf.data.Dataset",
     "clear_session": "of Keras",
     "compile": "of a Keras model",
-    "dataset": "the user's own",
     "float": "of Python",
     "gc": "of Python",
     "keras": "a package",
