@@ -62,6 +62,7 @@ from kmonitor_agent.frameworks.script_values import (
     is_known_class,
     is_known_function,
     is_subclass,
+    items_of,
     own_attributes,
     running_shell,
     safe_getattr,
@@ -535,7 +536,9 @@ def _is_script_file(path: object) -> bool:
         return False
     if path.startswith("<frozen ") or any(part in path for part in _INSTALLED):
         return False
-    return not path.startswith(_library_folders(tuple(map(str, sys.path[1:]))))
+    # Another thing than text may run the script's code where it is asked for its text.
+    folders = (each for each in items_of(instance_dict(sys).get("path")) if type(each) is str)
+    return not path.startswith(_library_folders(tuple(islice(folders, 1, None))))
 
 
 @functools.cache

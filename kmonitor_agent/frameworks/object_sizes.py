@@ -40,7 +40,12 @@ KERAS_MODEL: Final = "keras.Model"
 """Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
 steps."""
 
-FINALIZER: Final[Any] = own_attributes(weakref.finalize)["_Info"]
+
+class _NoFinalizer:
+    """Stands for that class in a Python that has another."""
+
+
+FINALIZER: Final[Any] = own_attributes(weakref.finalize).get("_Info", _NoFinalizer)
 """Class of what `weakref.finalize` keeps of a call: function and arguments."""
 
 _NODE_BYTES: Final = 100

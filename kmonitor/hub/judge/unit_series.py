@@ -48,7 +48,8 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "ram" | "vram":
             return _of_memory(metric, units, kind)
         case "threads":
-            return _array(each.get(metric, np.nan) for each in _levels(metric, units))
+            levels = _levels(units, are_short=_are_short(metric, units))
+            return _array(each.get(metric, np.nan) for each in levels)
         case "open_files" | "processes" | "shared_memory" | "disk" | "temp_disk":
             return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
@@ -70,7 +71,8 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
     than all before is left out, and an allocator's pool grows when it takes a region.
     """
     is_short = _are_short(metric, units)
-    values = _array(each.get(metric, math.nan) for each in _levels(metric, units))
+    levels = _levels(units, are_short=is_short)
+    values = _array(each.get(metric, math.nan) for each in levels)
     if metric == "ram":
         # The smallest sample may be of the unit's beginning, thus of the end of the one before.
         moved = moved_to_regions(units)
@@ -109,10 +111,9 @@ def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
     return values - np.concatenate(([0.0], np.cumsum(more)))
 
 
-def _levels(metric: VerdictMetric, units: Sequence[Unit]) -> Iterable[dict[str, float]]:
-    """Readings at the ends of units; of longer ones the smallest samples."""
-    is_short = _are_short(metric, units)
-    return (unit.at_end if is_short else unit.low for unit in units)
+def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, float]]:
+    """Readings at the ends of short units; of longer ones the smallest samples."""
+    return (unit.at_end if are_short else unit.low for unit in units)
 
 
 def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:

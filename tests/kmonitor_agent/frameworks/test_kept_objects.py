@@ -496,6 +496,23 @@ def test_packages_installed_into_a_folder_of_their_own_are_not_the_scripts(
     assert "Oflib.kept" not in found
 
 
+def test_entries_of_the_search_path_are_never_asked_for_their_text(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    class Entry:
+        n_asked = 0
+
+        def __str__(self) -> str:
+            Entry.n_asked += 1
+            return "."
+
+    monkeypatch.setattr(sys, "path", [*sys.path, Entry()])
+
+    kept(Recorder())
+
+    assert Entry.n_asked == 0
+
+
 def test_records_that_a_log_handler_keeps_are_measured():
     class Kept(logging.Handler):
         def __init__(self) -> None:
