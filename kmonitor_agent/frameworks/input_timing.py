@@ -90,8 +90,7 @@ class TensorFlowInput:
     """Data that TensorFlow takes within the step; for the training thread.
 
     Attributes:
-        waited_s: Time waited for the elements that were measured in this epoch, seconds; for few
-            elements it may be negative.
+        waited_s: Time waited for the elements that were measured in this epoch, seconds.
         elements: Number of these elements.
     """
 
@@ -114,34 +113,38 @@ class TensorFlowInput:
         self.elements = 0
         self._from = elements, now_s
 
-    def read(self, elements: int, now_s: float) -> bool:
+    def read(self, elements: int, at_s: float, newer: int = 1) -> bool:
         """Add the time waited since the last reading, or begin again if that is too long ago.
 
+        The time after the newest element is not over; where `newer` is 0, the mean of the others
+        stands for it.
+
         Args:
-            elements: Number of elements taken so far in the epoch; the next step begins.
+            elements: Number of elements taken in the epoch until `at_s`.
+            at_s: Time at which a step began, by `perf_counter`; 0: unknown.
+            newer: Number of elements taken since then.
 
         Returns:
-            False if measuring begins again: call `read` again within `MOST_GAPS` elements.
+            False if nothing was measured: call `read` again within `MOST_GAPS` elements.
         """
         before, from_s = self._from
         taken = elements - before
-        # Before the first element of all there is no time between.
-        if taken < 2 or now_s <= from_s or self.absent:  # noqa: PLR2004
+        if self.absent:
             return True
-        if taken > MOST_GAPS:
-            self._from = elements, now_s
+        if taken < 1 or at_s <= from_s:
             return False
-        gaps = self._gaps() or []
-        span_s = now_s - from_s
-        newest = gaps[-(taken - 1 if before == 0 else taken) :]
+        gaps = self._gaps() if taken + newer <= MOST_GAPS else None
+        if gaps is None:
+            self._from = elements, at_s
+            return bool(self.absent)
+        end = len(gaps) - max(0, newer - 1)
+        newest = gaps[max(0, end - taken + (newer == 0)) : end]
         if not newest:
-            return True
-        # The last one is not over yet: the one before the first replaces it, or their mean.
+            return False
         between_s = sum(newest) / len(newest) * taken
-        # Where that is not so, the next reading has what this one lacks.
-        self.waited_s += span_s - between_s
+        self.waited_s += at_s - from_s - between_s
         self.elements += taken
-        self._from = elements, now_s
+        self._from = elements, at_s
         return True
 
     def _gaps(self) -> list[float] | None:

@@ -20,6 +20,9 @@ _LEAST_STEPS: Final = _LEAST_MEASURED + 2
 
 _NEVER: Final = float("inf")
 
+LONG_STEP_S: Final = 0.01
+"""Length from which steps are timed one by one, seconds: timing takes 20 to 30 us of each."""
+
 SLOW_TIMES: Final = 3.0
 """Multiple of the median from which a step is slow."""
 
@@ -50,6 +53,8 @@ class StepClock:
         steps_per_execution: Number of steps between two ticks.
         on_due: Called at the begin of a step when `due`, and of the last planned step, before that
             step is timed. Our own code in it must not raise. None: no callback.
+        on_long: Called with the time of each step above `LONG_STEP_S`, seconds, at the begin of
+            the next step. Our own code in it must not raise. None: no callback.
         on_fault: Called with an exception raised at a step's begin; must not raise.
 
     Attributes:
@@ -57,18 +62,21 @@ class StepClock:
     """
 
     __slots__ = ("_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
-                 "_on_due", "_on_fault", "_per_tick", "_sum", "_ticks")  # fmt: skip
+                 "_noted_from", "_on_due", "_on_fault", "_on_long", "_per_tick", "_sum",
+                 "_ticks")  # fmt: skip
 
     def __init__(
         self,
         *,
         steps_per_execution: int = 1,
         on_due: Hook | None = None,
+        on_long: Callable[[float], None] | None = None,
         on_fault: Callable[[Exception], None] | None = None,
     ) -> None:
         self._last_tick: float = _NEVER
         self._due_at: float = _NEVER
         self._on_due = on_due
+        self._on_long = on_long
         self._on_fault = on_fault
         self._per_tick = max(1, steps_per_execution)
         self.begin_epoch()
@@ -114,11 +122,16 @@ class StepClock:
         """Steps begun in the running epoch."""
         return self._ticks * self._per_tick
 
+    @property
+    def last_begin_s(self) -> float:
+        """Time at which the last step began, by `perf_counter`; 0: its time is left out."""
+        return self._last
+
     def begin_epoch(self) -> None:
         """Start a new epoch without steps."""
         self._counts = [0] * _BUCKETS
         self._ticks = self._measured = 0
-        self._sum = self._max = self._last = 0.0
+        self._sum = self._max = self._last = self._noted_from = 0.0
         self._first = -1.0
 
     def tick(self, batch: Any = None, logs: Any = None) -> None:
@@ -144,10 +157,17 @@ class StepClock:
                     self._counts[_BUCKETS - 1 if seconds > 1.0 else 0] += 1
                 self._measured += 1
                 self._sum += seconds
-                if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
-                    self._max = seconds
+                if seconds > self._noted_from:
+                    self._note(seconds)
         except Exception as exc:  # noqa: BLE001 - Keras calls this; counted by who made the clock
             self._failed(exc)
+
+    def _note(self, seconds: float) -> None:
+        """Note a step that is the longest so far, or a long one."""
+        self._max = max(self._max, seconds)
+        self._noted_from = min(self._max, LONG_STEP_S)
+        if seconds > LONG_STEP_S and self._on_long is not None:
+            self._on_long(seconds)
 
     def _failed(self, exc: Exception) -> None:
         if is_from_signal_handler(exc):

@@ -30,16 +30,13 @@ from kmonitor_agent.frameworks.input_timing import (
 )
 from kmonitor_agent.frameworks.script_values import class_name, class_package
 from kmonitor_agent.probes.compiled_code import read_code_regions
-from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 from kmonitor_agent.wire.messages.readings import Reading
 
 if TYPE_CHECKING:
     import weakref
-
-LONG_STEP_S: Final = 0.01
-"""Length from which steps are timed one by one, seconds: timing takes 20 to 30 us of each."""
 
 _ENOUGH_TIMED: Final = 5
 """Number of timed steps in an epoch that represent the others.
@@ -155,6 +152,7 @@ class EpochTimer:
         self._first_step_s = 0.0
         self._is_first_unread = False
         self._unread_s = 0.0
+        self._ended_steps = -1
         self.last_waited_s = 0.0
         self._read_s = 0.0
         self._is_read_again = False
@@ -225,7 +223,7 @@ class EpochTimer:
             is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
         ):
             self._read_s = now_s
-            is_read = self._input.read(self._clock.steps, now_s)
+            is_read = self._read_gaps(self._input, now_s)
             self._is_read_again = not (is_read or is_last)
             if self._is_read_again:
                 self._read_soon()
@@ -237,6 +235,20 @@ class EpochTimer:
             self._begin_step(self._at)
         else:
             self.leave(self._kind)
+
+    def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
+        steps, newer = self._clock.steps, self._clock.steps_per_tick
+        if self._clock.is_last and steps == newer:  # no step before the last one is over
+            return source.read(steps, now_s, 0)
+        return source.read(steps - newer, self._clock.last_begin_s, newer)
+
+    def note_long(self, seconds: float) -> None:
+        """Note that a step took `seconds`, which is long; called at the next step's begin."""
+        before = self._clock.steps - self._clock.steps_per_tick
+        if before != self._ended_steps and self._was_compiled(seconds):
+            self._compiled.append(seconds)
+            self._spent[_UNTIMED] -= seconds
+            self._spent[_INSIDE] += seconds
 
     def _read_soon(self) -> None:
         """Plan a reading before TensorFlow forgets gaps between elements from now on."""
@@ -365,6 +377,7 @@ class EpochTimer:
         """End a timed step; the time after the last step of an epoch belongs to no step."""
         if self._step_at == 0.0:
             return
+        self._ended_steps = self._clock.steps
         self.last_waited_s = waited_s = self._waited() - self._step_waited
         inside_s = self._step_inside
         is_compiled = self._was_compiled(inside_s)
@@ -545,12 +558,16 @@ class EpochTimer:
         if isinstance(source, PythonInput):
             waited_s, source.waited_s = source.waited_s, 0.0
             return waited_s + self._share(untimed_s + self._unread_s, "input")
+        return self._waited_in_graph_s(source)
+
+    def _waited_in_graph_s(self, source: TensorFlowInput) -> float | None:
         steps = self._clock.steps
+        first_s = min(self._first_wait_s(), max(0.0, source.waited_s))
         if source.elements >= _ENOUGH_READ * steps > 0:
-            self._waited_a_step = max(0.0, source.waited_s) / source.elements
-        elif self._waited_a_step is None:
+            self._waited_a_step = max(0.0, source.waited_s - first_s) / source.elements
+        if self._waited_a_step is None:
             return None
-        return self._waited_a_step * steps
+        return first_s + self._waited_a_step * steps
 
 
 _AFTER: Final[dict[Hook, str]] = {

@@ -219,8 +219,10 @@ class Fit:
     def begin_epoch(self) -> None:
         self.hook_calls = 0
         self.step_logs = None
+        # Where Keras does not know the number of steps, it is most likely that of the last epoch.
+        steps = self.planned_steps or self.clock.steps
         self.clock.begin_epoch()
-        self.clock.plan(self.planned_steps)
+        self.clock.plan(steps)
         if self.timer is not None:
             self.timer.begin_epoch()
         self.validation_bytes = self.held_before_bytes = None

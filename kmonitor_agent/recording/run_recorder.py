@@ -235,12 +235,13 @@ class RunRecorder:
         clock = StepClock(
             steps_per_execution=facts.steps_per_execution,
             on_due=lambda: self._serve_due(fit),
+            on_long=lambda seconds: timer.note_long(seconds),  # noqa: PLW0108 - made below
             on_fault=partial(self.faults.record, "run.step"),
         )
         fault = partial(self.faults.record, "run.step_mark")
         since_s = None if self._fits else self._ended_s
         collected_s = 0.0 if since_s is None else self._collected_s
-        timer = EpochTimer(
+        timer: EpochTimer = EpochTimer(
             clock, framework.function_count, self.privacy, fault, since_s, collected_s
         )
         self._collected_s = 0.0

@@ -167,6 +167,29 @@ def test_wait_is_known_of_short_epochs_of_many_steps(folders: Folders):
     assert parts[-1].input_s is not None
 
 
+@pytest.mark.skipif(backend_here() != "tensorflow", reason="a dataset of TensorFlow's")
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_wait_is_known_where_the_number_of_steps_is_not(folders: Folders):
+    tf = importlib.import_module("tensorflow")
+    given = data.arrays()
+
+    def few() -> Any:
+        for _ in range(30):
+            yield given["x"][: data.BATCH], given["y"][: data.BATCH]
+
+    taken = [np.asarray(given[name])[: data.BATCH] for name in ("x", "y")]
+    shapes = tuple(tf.TensorSpec((None, *each.shape[1:]), each.dtype) for each in taken)
+    monitor = MonitorCallback(hub="off")
+
+    generated = tf.data.Dataset.from_generator(few, output_signature=shapes)
+    compiled().fit(generated, epochs=4, shuffle=False, verbose=0, callbacks=[monitor])
+    RUNS.close()
+
+    events = spooled_events(folders, monitor.run_id)
+    parts = [event.parts for event in events if isinstance(event, EpochEnded)]
+    assert all(each is not None and each.input_s is not None for each in parts[1:])
+
+
 class Waits:
     """A clock that moves where batches and a callback of the script's take their time."""
 

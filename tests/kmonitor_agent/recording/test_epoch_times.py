@@ -95,7 +95,7 @@ class Fit:
         self.hand = hand
         self.steps = steps
         self.functions = 1.0
-        self.clock = StepClock(on_due=self._due)
+        self.clock = StepClock(on_due=self._due, on_long=self._long)
         self.faults: list[Exception] = []
         self.timer = EpochTimer(
             self.clock,
@@ -113,6 +113,9 @@ class Fit:
         self.timer.enter()
         self.clock.due = False
         self.timer.step_due()
+
+    def _long(self, seconds: float) -> None:
+        self.timer.note_long(seconds)
 
     def epoch(
         self,
@@ -308,6 +311,23 @@ def test_step_that_was_traced_has_what_it_took_more(hand: Hand):
 
     assert parts.compiling_s == pytest.approx(0.8)
     assert parts.compute_s == pytest.approx(0.1)
+
+
+def test_compiling_is_found_in_steps_that_are_not_timed(hand: Hand):
+    fit = Fit(hand, Taking(hand), Other(hand), steps=100)
+
+    def step_s(step: int) -> float:
+        if step in {30, 60}:
+            fit.functions += 1.0
+            return 0.201 + 0.1 * (step == 30)
+        return 0.101 if step == 50 else 0.001
+
+    fit.epoch(0.001)
+    parts = fit.epoch(step_s)
+
+    assert parts.timed < 1.0
+    assert parts.compiling_s == pytest.approx(0.5)
+    assert parts.compute_s == pytest.approx(0.2)
 
 
 def test_all_steps_are_timed_after_few_slow_ones_took_much(hand: Hand):

@@ -1,0 +1,111 @@
+"""Time that steps wait for data of TensorFlow, whose runtime keeps the times in between."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras.src.backend.tensorflow.trainer import TFEpochIterator
+
+from kmonitor_agent.frameworks.input_timing import MOST_GAPS, TensorFlowInput, input_timing
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+LONG_S = 0.7
+
+
+@dataclass
+class Runtime:
+    """An epoch's steps at times of its own; `waits_s` and `works_s` are of each element."""
+
+    source: TensorFlowInput
+    epochs: TFEpochIterator
+    now_s: float = 100.0
+    gaps_s: list[float] = field(default_factory=list[float])
+    waits_s: list[float] = field(default_factory=list[float])
+    begun_s: list[float] = field(default_factory=list[float])
+    worked_s: float | None = None
+
+    def step(self, wait_s: float, work_s: float, elements: int = 1) -> None:
+        self.begun_s.append(self.now_s)
+        for _ in range(elements):
+            if self.worked_s is not None:
+                self.gaps_s.append(self.worked_s)
+            self.now_s += wait_s + work_s
+            self.waits_s.append(wait_s)
+            self.worked_s = work_s
+
+    def read(self, elements: int = 1) -> bool:
+        """As the next step begins."""
+        taken = len(self.waits_s) - elements
+        return self.source.read(taken, self.begun_s[-1], elements)
+
+    def model(self, _: Any) -> Any:
+        return SimpleNamespace(gap_times=[1e6 * gap_s for gap_s in self.gaps_s[-MOST_GAPS:]])
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    data = tf.data.Dataset.range(4)
+    epochs: Any = TFEpochIterator(x=data, distribute_strategy=tf.distribute.get_strategy())
+    epochs._current_iterator = iter(data)
+    source = input_timing(epochs)
+    assert isinstance(source, TensorFlowInput)
+    made = Runtime(source, epochs)
+    monkeypatch.setattr(tf.data.experimental, "get_model_proto", made.model)
+    source.begin_epoch(0, made.now_s)
+    return made
+
+
+@pytest.mark.parametrize("elements", [1, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_wait_is_exact_whenever_it_is_read(runtime: Runtime, seed: int, elements: int):
+    random = np.random.default_rng(seed)
+    for step in range(60):
+        runtime.step(*random.exponential((0.002, 0.004)), elements=elements)
+        if step % 20 == 19 or random.random() < 0.1:
+            runtime.read(elements)
+    runtime.read(elements)
+
+    assert runtime.source.elements > 0
+    assert runtime.source.waited_s == pytest.approx(
+        sum(runtime.waits_s[: runtime.source.elements])
+    )
+
+
+def test_work_of_the_newest_step_is_no_wait(runtime: Runtime):
+    for _ in range(20):
+        runtime.step(0.001, 0.002)
+    runtime.step(0.001, LONG_S)
+    runtime.read()
+
+    assert runtime.source.waited_s == pytest.approx(20 * 0.001)
+
+    runtime.step(0.001, 0.002)
+    runtime.read()
+
+    assert runtime.source.waited_s == pytest.approx(21 * 0.001)
+
+
+def test_reading_that_comes_too_early_or_too_late_is_done_again(runtime: Runtime):
+    runtime.step(0.001, 0.002)
+    is_read_at_once = runtime.read()
+    for _ in range(MOST_GAPS + 1):
+        runtime.step(0.001, 0.002)
+    is_read_late = runtime.read()
+    for _ in range(MOST_GAPS // 2):
+        runtime.step(0.001, 0.002)
+
+    assert [is_read_at_once, is_read_late, runtime.read()] == [False, False, True]
+    assert runtime.source.elements == MOST_GAPS // 2
+
+
+def test_only_execution_that_is_over_has_the_mean_of_its_gaps(runtime: Runtime):
+    runtime.step(0.001, 0.002, elements=4)
+    is_read = runtime.source.read(4, runtime.now_s, 0)
+
+    assert is_read
+    assert runtime.source.waited_s == pytest.approx(4 * 0.001)
