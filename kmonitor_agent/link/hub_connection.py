@@ -79,6 +79,12 @@ class HubDialer:
 SHORTEST_PING_S: Final = 0.1
 """Minimum time between pings that a hub may request, seconds."""
 
+_QUIET_PINGS: Final = 1.25
+"""Time without an acknowledgement after which a ping is sent, in times between pings.
+
+Samples are acknowledged once a second, up to `Timing.drain_s` late.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
@@ -111,7 +117,7 @@ class HubConnection:
         self._deliveries: dict[str, RunDelivery] = {}
         self._pings = 0
         self._was_not_private = False
-        self._ping_at_s = self._live_since_s = self._received_s = 0.0
+        self._ping_at_s = self._live_since_s = self._received_s = self._acked_s = 0.0
 
     @property
     def is_live(self) -> bool:
@@ -152,8 +158,8 @@ class HubConnection:
             return max(0.0, self._search.due_s - now_s)
         due_s = min(each.due_s(now_s) for each in self._deliveries.values())
         due_s = min(due_s, self._received_s + self._timing.dead_s)
-        if self._answered():
-            due_s = min(due_s, self._ping_at_s)
+        if known := self._answered():
+            due_s = min(due_s, self._ping_due_s(known))
         return max(0.0, due_s - now_s)
 
     def close(self) -> None:
@@ -218,7 +224,7 @@ class HubConnection:
 
     def _send_ping(self, channel: HubChannel, now_s: float) -> None:
         known = self._answered()
-        if not known or now_s < self._ping_at_s:
+        if not known or now_s < self._ping_due_s(known):
             return
         self._ping_at_s = now_s + max(SHORTEST_PING_S, min(each.ping_s for each in known))
         self._pings += 1
@@ -227,6 +233,12 @@ class HubConnection:
         clock = self._connection_context.clock
         wall_s = max(0.0, clock.wall_s())
         channel.send(Ping(n=self._pings, run=run, monotonic_s=clock.monotonic_s(), wall=wall_s))
+
+    def _ping_due_s(self, known: list[RunDelivery]) -> float:
+        """Monotonic time of the next ping; a hub that acknowledges the only run's events lives."""
+        if len(known) > 1:
+            return self._ping_at_s
+        return max(self._ping_at_s, self._acked_s + _QUIET_PINGS * known[0].ping_s)
 
     def _answered(self) -> list[RunDelivery]:
         """Runs that the hub welcomed or refused; pings keep the connection alive."""
@@ -238,6 +250,8 @@ class HubConnection:
     def _read(self, channel: HubChannel, now_s: float) -> None:
         for message in channel.received():
             self._received_s = now_s
+            if isinstance(message, Ack):
+                self._acked_s = now_s
             self.has_news |= not isinstance(message, Ack | Ping | Pong)
             self._handle(channel, message, now_s)
             if self.hub_channel is not channel:

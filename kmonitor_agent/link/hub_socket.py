@@ -114,7 +114,14 @@ class HubSocket:
             with contextlib.suppress(zmq.ZMQError):  # libzmq may have left it by itself
                 self.raw.disconnect(endpoint)
 
+    def has_message(self) -> bool:
+        """True if a message has arrived; a poller or zmq.Again would cost several times as much."""
+        events = self.raw.getsockopt(zmq.EVENTS)
+        return isinstance(events, int) and bool(events & zmq.POLLIN)
+
     def _frames(self) -> list[bytes] | None:
+        if not self.has_message():
+            return None
         try:
             frames = [self.raw.recv(zmq.NOBLOCK)]
         except zmq.Again:

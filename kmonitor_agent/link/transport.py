@@ -132,9 +132,7 @@ class Transport:
 
     def has_messages(self) -> bool:
         """True if a hub's message has come."""
-        if not self._sockets or self._poller is None:
-            return False
-        return any(not isinstance(source, int) for source, _ in self._poller.poll(0))
+        return any(socket.has_message() for socket in self._sockets.values())
 
     def close(self, *, linger_s: float = 0.0) -> None:
         """Close all; queued messages get `linger_s` seconds."""

@@ -288,7 +288,6 @@ class Sampler:
         )
         self._last_anonymous_bytes: float | None = None
         self._last_peak_bytes: float | None = None
-        self._is_step_due = False
 
     def device_name(self) -> str:
         """Driver's name of the device that is read; empty if there is none."""
@@ -309,13 +308,12 @@ class Sampler:
         every(EACH_LOOK, self.look)
 
     def look(self) -> None:
-        """Request the timing of a step at every second call, to know the parts of short steps.
+        """Request the timing of a step, to know the parts of short steps.
 
         Also sample if this process grew by much since the last sample: it may be killed soon, or
             reach its limit within a second.
         """
-        self._is_step_due = not self._is_step_due
-        if self._is_step_due and (fit := self._current_target().fit) is not None:
+        if (fit := self._current_target().fit) is not None:
             fit.clock.due = True
         before = self._last_anonymous_bytes
         last = self._last

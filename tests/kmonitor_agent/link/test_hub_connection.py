@@ -418,6 +418,19 @@ def test_a_live_session_pings_as_often_as_the_hub_asks(case: _Case):
     assert [p.n for p in case.wire.of(Ping)] == [1, 2, 3, 4]
 
 
+def test_a_hub_that_acknowledges_each_second_needs_no_pings(case: _Case):
+    case.welcome(ping_ms=1000)
+    for acked in range(1, 9):
+        case.add(1)
+        case.clock.move(0.9)
+        case.hear(Ack(run="run1", acked=acked))
+    pings_meanwhile = len(case.wire.of(Ping))
+    case.clock.move(1.25)
+    case.connection.step()
+
+    assert (pings_meanwhile, len(case.wire.of(Ping))) == (0, 1)
+
+
 @pytest.mark.parametrize(("asked_ms", "interval_s"), [(10, 0.1), (60_000, 1.0)])
 def test_the_ping_interval_has_bounds(case: _Case, asked_ms: int, interval_s: float):
     case.welcome(ping_ms=asked_ms)
