@@ -329,7 +329,8 @@ class AgentLoop:
     def _pass_on(self, streams: list[RunStream], now_s: float) -> bool:
         """Pass new events to the disk and to connected hubs; False if a full turn is needed.
 
-        The messages of hubs are taken as well. If only events came, nothing else is due, and a turn would double the cost.
+        Messages of hubs are taken as well. If only events came, nothing else is due, and a turn
+        would double the cost.
         """
         if self._connections and (
             self._transport.is_lost() or self._transport.is_short_of_memory()

@@ -115,7 +115,7 @@ class HubSocket:
                 self.raw.disconnect(endpoint)
 
     def has_message(self) -> bool:
-        """True if a message has arrived; a poller or zmq.Again would cost several times as much."""
+        """True if a message has arrived; a poller or zmq.Again would cost more."""
         events = self.raw.getsockopt(zmq.EVENTS)
         return isinstance(events, int) and bool(events & zmq.POLLIN)
 
