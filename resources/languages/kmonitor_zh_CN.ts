@@ -7233,6 +7233,11 @@
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>keep only what you need of them, such as a number or text, or only the latest</source>
+        <translation>只保留其中需要的内容，如数字或文字，或只保留最新的</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>kept after loading</source>
         <translation>加载后保留</translation>

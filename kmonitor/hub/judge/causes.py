@@ -78,6 +78,7 @@ class Remedy(StrEnum):
     NO_JIT = "compile the model with jit_compile=False"
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
+    KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
@@ -254,9 +255,10 @@ def explain_growth(
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
-    found = GrowthExplanation(
-        cause, _confidence(cause), because, _function(because), _ADVICE[cause]
-    )
+    # What a comparison of allocations did not show, the next one does not show either.
+    known = {Remedy.DIAGNOSE} if is_compared else set[Remedy]()
+    advice = tuple(each for each in _ADVICE[cause] if each not in known)
+    found = GrowthExplanation(cause, _confidence(cause), because, _function(because), advice)
     if cause in {Cause.KEPT, Cause.REBUILT}:
         found = _with_kept(found)
     return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
@@ -278,6 +280,20 @@ _OF_KINDS: Final = {
 }
 
 
+_OF_NUMBERS: Final = frozenset(
+    {
+        "numpy.ndarray",
+        "tensorflow.Tensor",
+        "torch.Tensor",
+        "jax.Array",
+        "keras.Variable",
+        "pandas.DataFrame",
+        "number",
+    }
+)
+"""Kinds of which a script may need a few numbers only."""
+
+
 def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     """The same with the largest kept objects, and their remedy first."""
     by_size = sorted(found.because, key=_by_size, reverse=True)
@@ -285,6 +301,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
+        remedy = Remedy.KEEP_LESS
     if remedy is None:
         return replace(found, kept=kept)
     others = (each for each in found.advice if each not in {remedy, Remedy.KEEP_NUMBERS})

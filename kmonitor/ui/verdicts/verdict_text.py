@@ -385,7 +385,8 @@ def trace_change_text(verdict: Verdict) -> str:
 
 def confidence_text(verdict: Verdict) -> str:
     """Confidence in the cause, from the counters; empty if there is no cause."""
-    if verdict.metric in TIME_METRICS and verdict.cause == "part":
+    is_part = verdict.metric in TIME_METRICS and verdict.cause == "part"
+    if is_part or verdict.cause == "malloc":
         return ""
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
@@ -506,6 +507,9 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "keep_numbers": VerdictAdvice(
             tr("keep only numbers (float(loss), a mean), or only the most recent objects")
+        ),
+        "keep_less": VerdictAdvice(
+            tr("keep only what you need of them, such as a number or text, or only the latest")
         ),
         "reset_out": VerdictAdvice(tr("run %reset -f out, and end cells with a semicolon")),
         "clear_last": VerdictAdvice(

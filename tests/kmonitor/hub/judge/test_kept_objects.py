@@ -174,6 +174,8 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
         (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),
+        (replace(ARRAYS, kind="object"), "keep_less"),
+        (replace(ARRAYS, kind="function"), "keep_less"),
     ],
 )
 def test_each_kind_has_the_remedy_that_helps(kept: KeptObjects, advice: str):

@@ -381,6 +381,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
     [
         "float_of_loss",
         "keep_numbers",
+        "keep_less",
         "reset_out",
         "clear_last",
         "close_figures",
