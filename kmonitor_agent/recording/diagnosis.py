@@ -272,6 +272,7 @@ class KeptObjectCounter:
         self._counts: dict[tuple[str, str, str], tuple[int, float | None]] = {}
         self._counted_at: tuple[int, int, int] | None = None
         self._is_refusal_sent = False
+        self._counts_to_go = 0
 
     def unit_ended(self, per: UnitEnd, fit: Fit | None) -> None:
         """Count kept objects if memory has risen lately; a unit is about to end.
@@ -288,6 +289,9 @@ class KeptObjectCounter:
             self._call_s = now_s
         is_slowing = per == "epoch" and fit is not None and self._is_slowing(fit)
         if self._is_rising(per, fit):
+            self.count(fit)
+            self._counts_to_go = _COUNTS_AFTER
+        elif self._counts_to_go > 0:
             self.count(fit)
         elif is_slowing:
             self.count(fit, least_bytes=_LEAST_GONE_THROUGH)
@@ -356,6 +360,7 @@ class KeptObjectCounter:
             self._refuse(fit, "")
             return
         self._lengths = walk.lengths
+        self._counts_to_go -= 1
         changed = [self._private(each) for each in kept if self._is_change(each)]
         self._send(fit, kept=changed, seconds=cost_s)
 
@@ -408,6 +413,9 @@ class KeptObjectCounter:
             place=name(kept.place, kept.place in PUBLIC_PLACES),
         )
 
+
+_COUNTS_AFTER: Final = 3
+"""Number of counts after memory has risen: they show whether what is kept still grows."""
 
 _MOST_PLACES: Final = 1000
 _CONTAINERS: Final = frozenset(

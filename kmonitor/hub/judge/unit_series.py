@@ -164,17 +164,35 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
     newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
     if not newest:
         return []
-    tables = [{_kept_key(each): each for each in unit.kept} for unit in units]
+    tables = [
+        {_kept_key(each): each for each in unit.kept} if unit.is_counted or unit.kept else None
+        for unit in units
+    ]
     found: list[Counter] = []
     for kept in newest:
         if kept.is_on_device is not is_on_device:
             continue
         key = _kept_key(kept)
         has_size = kept.n_bytes is not None
-        places = (table.get(key) for table in tables)
-        values = _array(map(_bytes_of if has_size else _count_of, places))
+        values = _array(map(_bytes_of if has_size else _count_of, _of_place(tables, key)))
         kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
         found.append(Counter(kind, values, kept=kept))
+    return found
+
+
+_UNCHANGED: Final = 3
+"""Number of last counts without a change from which a place no longer grows."""
+
+
+def _of_place(
+    tables: Sequence[dict[_KeptKey, KeptObjects] | None], key: _KeptKey
+) -> list[KeptObjects | None]:
+    """Objects of a place as counted in each unit; None where nothing was counted, or as before."""
+    found = [None if table is None else table.get(key) for table in tables]
+    last = max(at for at, kept in enumerate(found) if kept is not None)
+    later = [at for at in range(last + 1, len(found)) if tables[at] is not None]
+    if len(later) >= _UNCHANGED:
+        found[later[-1]] = found[last]
     return found
 
 

@@ -165,6 +165,7 @@ class Unit:
         parts: Growth of the process's memory in each part of it: "steps", "validation",
             "between_epochs", "between_fits", bytes; unmeasured parts are absent.
         kept: Objects kept by the script, as last counted in it.
+        is_counted: True if they were counted in it; places that are absent have not changed.
         step_s: Median step time, seconds.
         wall_s: Duration of its epochs together, each from the end of the one before to its own
             end, without validations and checkpoints, which come now and then, seconds.
@@ -198,6 +199,7 @@ class Unit:
     changed: dict[str, str] = field(default_factory=dict[str, str])
     parts: dict[str, float] = field(default_factory=dict[str, float])
     kept: list[KeptObjects] = field(default_factory=list[KeptObjects])
+    is_counted: bool = False
     step_s: float = math.nan
     wall_s: float = math.nan
     times: dict[str, float] = field(default_factory=dict[str, float])
@@ -446,9 +448,10 @@ class RunUnits:
         elif isinstance(event, ResourcesNamed):
             names = self.named.setdefault(event.metric, deque(maxlen=_TABLES))
             names.append(event.named)
-        elif event.kept:
+        elif not event.why:
             for unit in self._open.values():
-                unit.kept = event.kept
+                unit.is_counted = True
+                unit.kept = event.kept or unit.kept
 
     def _graph(self, event: GraphSize) -> None:
         self._open[UnitKind.FIT].graph(event)

@@ -141,6 +141,19 @@ def test_what_is_kept_is_counted_at_each_end_once_memory_rises():
     assert [each.count for each in second.kept if each.place == place] == [4]
 
 
+def test_a_few_counts_after_a_rise_show_what_still_grows():
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0)
+    while_rising = len(process.counts)
+    process.end_epochs(*[0.0] * 20)
+
+    assert while_rising == 1
+    # The first unit without a rise still counts as one of a rise.
+    assert len(process.counts) == while_rising + 1 + 3
+    assert process.counts[-1].why == ""
+
+
 def test_what_is_kept_on_a_gpu_is_counted_too():
     process = Process()
 

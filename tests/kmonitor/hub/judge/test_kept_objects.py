@@ -76,6 +76,41 @@ def test_arrays_that_cover_less_than_half_are_not_named():
     assert (verdict.cause, verdict.kept) == ("unknown", None)
 
 
+def fills(*, is_counted_full: bool) -> Iterator[Event]:
+    """A cache that is full after 12 of 24 epochs."""
+    full = 12
+
+    def rises_no_more(event: Event) -> Event:
+        if isinstance(event, Sample) and event.ram_bytes is not None and event.epoch is not None:
+            later = max(0, event.epoch - full)
+            return replace(event, ram_bytes=event.ram_bytes - later * 8 * MIB)
+        return event
+
+    filling = counted(events_of(Growing(ram_mib=8.0), 24), of_arrays(8.0))
+    for event in filling:
+        if not isinstance(event, ObjectsCounted) or event.epoch < full:
+            yield rises_no_more(event)
+        elif is_counted_full and event.epoch < full + 4:
+            yield replace(event, kept=[])
+
+
+@pytest.mark.parametrize(("is_counted_full", "units"), [(True, 6), (False, 12)])
+def test_a_place_that_no_longer_grows_explains_no_growth(is_counted_full: bool, units: int):
+    judge = RunJudge()
+    open_epochs: list[int] = []
+    epoch = 0
+    for event in fills(is_counted_full=is_counted_full):
+        epoch = event.epoch if isinstance(event, EpochEnded) else epoch
+        judge.read(event.t_s, event)
+        judge.judge()
+        ram = [each for each in judge.newest_verdicts() if each.metric == "ram"]
+        if ram and ram[0].state in {*ALARMED_STATES, "slowing"}:
+            open_epochs.append(epoch)
+
+    assert open_epochs
+    assert open_epochs[-1] - 12 < units
+
+
 def test_units_that_were_too_short_to_count_in_are_passed_over():
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(8.0), each=7))
 
