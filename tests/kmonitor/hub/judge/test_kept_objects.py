@@ -95,7 +95,7 @@ def fills(*, is_counted_full: bool) -> Iterator[Event]:
 
 
 @pytest.mark.parametrize(("is_counted_full", "units"), [(True, 6), (False, 12)])
-def test_a_place_that_no_longer_grows_explains_no_growth(is_counted_full: bool, units: int):
+def test_a_place_that_no_longer_grows_explains_no_growth(*, is_counted_full: bool, units: int):
     judge = RunJudge()
     open_epochs: list[int] = []
     epoch = 0
