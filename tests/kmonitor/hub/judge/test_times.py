@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.judge.times import find_jump
+from kmonitor.ui.events.event_text import describe_event
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
@@ -294,7 +295,23 @@ def test_alarm_ends_where_the_part_no_longer_grows(part: str):
 
     states = [each.state for each in stored if each.metric == "epoch_time"]
     assert "growing" in states
-    assert states[-1] != "growing"
+    assert states[-1] == "cleared"
+
+
+SLOWER_FOR_A_WHILE: dict[str, Parts] = {
+    "input": lambda epoch: {"input": 1.5 if 10 <= epoch < 20 else 0.1},
+    "callbacks": lambda epoch: {"callbacks": 0.9 if 10 <= epoch < 20 else 0.05},
+}
+
+
+@pytest.mark.parametrize("part", SLOWER_FOR_A_WHILE)
+def test_end_of_a_slowdown_is_logged_once(part: str):
+    stored = judged(SLOWER_FOR_A_WHILE[part], epochs=80)
+
+    for metric in ("epoch_time", "step_time"):
+        lines = [describe_event(each, "m") for each in stored if each.metric == metric]
+        said = [each.text.split(": ")[1] for each in lines if each is not None]
+        assert said == ["slower since epoch 11", "no longer slowing down"]
 
 
 @pytest.mark.parametrize("since", [2, 3, 20])
