@@ -40,10 +40,12 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     scatter: float = 0.02,
     seed: int = 3,
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
+    data_kind: str = "",
 ) -> Iterator[Verdict]:
     """The stored verdicts on epoch and step time, in order; trained as far as requested."""
     rng, judge, t_s = np.random.default_rng(seed), RunJudge(), 0.0
-    judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
+    plan = FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS, data_kind=data_kind)
+    judge.read(0.0, plan)
     for epoch in range(epochs):
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         yield from (each for each in judge.judge() if each.metric in {"epoch_time", "step_time"})
@@ -86,6 +88,7 @@ class Training(TypedDict, total=False):
     scatter: float
     seed: int
     of_steps: tuple[str, ...]
+    data_kind: str
 
 
 def judged(parts_of: Parts, **training: Unpack[Training]) -> list[Verdict]:
@@ -366,11 +369,14 @@ def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
     assert last.advice == ["prefetch"]
 
 
-def test_wait_for_first_batches_is_cured_by_one_iterator_for_all_epochs():
-    stored = judged(lambda _: {"input": 3.0, "first_input": 2.0})
+@pytest.mark.parametrize(("data_kind", "advice"), [("dataset", ["repeat"]), ("arrays", [])])
+def test_wait_for_first_batches_is_cured_by_one_iterator_where_there_is_one(
+    data_kind: str, advice: list[str]
+):
+    stored = judged(lambda _: {"input": 3.0, "first_input": 2.0}, data_kind=data_kind)
 
     (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
-    assert (last.where, last.advice) == ("input", ["repeat"])
+    assert (last.where, last.advice) == ("input", advice)
 
 
 TWINS: dict[str, Parts] = {
