@@ -8008,7 +8008,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE) or cache()</source>
-        <translation>预取批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE) 或 cache()</translation>
+        <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE) 或 cache()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
