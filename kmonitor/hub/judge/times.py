@@ -260,12 +260,14 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
     """Growth from unit to unit, over the units with that part: not all may have validation."""
     seconds = _seconds(units, name)
-    at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
+    # A part that comes with each epoch is judged as the others are.
+    is_rare = name in _NOW_AND_THEN and not seconds[1:].all()
+    at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
     if len(at) < MIN_UNITS:
         return None
     confidence = _CONFIDENCE
     sure_s = least_s
-    if name != "compute" and name not in _NOW_AND_THEN:
+    if name != "compute" and not is_rare:
         seconds /= _slowness(units)
         seconds[:-1] = np.minimum(seconds[:-1], seconds[1:])
         confidence = _CONFIDENCE_OF_FASTER

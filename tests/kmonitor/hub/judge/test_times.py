@@ -207,8 +207,11 @@ def test_epochs_of_a_quarter_second_are_called_as_soon():
     assert max(units) <= 15
 
 
+@pytest.mark.parametrize("part", ["between_epochs", "checkpoints", "validation"])
 @pytest.mark.parametrize("seed", range(6))
-def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(seed: int):
+def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(
+    seed: int, part: str
+):
     """The course of a list that is sorted before each epoch, on two cores that others use too."""
     rng = np.random.default_rng(seed)
     slower = np.where(rng.random(40) < 0.25, 1.6, 1.0)
@@ -218,7 +221,7 @@ def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(
         part_s = 0.07 + 0.014 * epoch
         return {
             "compute": 0.1 * slower[epoch],
-            "between_epochs": part_s * slower[epoch] + pauses_s[epoch],
+            part: part_s * slower[epoch] + pauses_s[epoch],
         }
 
     assert called_at(parts, scatter=0.05, seed=seed) <= 15
@@ -383,6 +386,9 @@ TWINS: dict[str, Parts] = {
     "steady": lambda _: {},
     "first epoch": lambda epoch: {"compiling": 3.0, "input": 2.0} if epoch == 0 else {},
     "validation each third epoch": lambda epoch: {"validation": 0.0 if epoch % 3 else 1.0},
+    "checkpoint each epoch, to a disk that is slow now and then": lambda epoch: {
+        "checkpoints": 1.5 if epoch % 7 in {2, 3} else 0.4
+    },
     "checkpoint each fifth": lambda epoch: {"checkpoints": 0.0 if epoch % 5 else 0.8},
     "asleep once": lambda epoch: {"rest": 3600.0} if epoch == 30 else {},
     "another process for a while": lambda epoch: (
