@@ -1,6 +1,6 @@
 """Advice on the wait for input, by the kind of the data and by the batches that are waited for.
 
-What helps one kind does not exist for another: arrays are in memory, and Keras prefetches their
+A remedy for one kind does not exist for another: arrays are in memory, and Keras prefetches their
 batches itself; only some kinds have workers. Where the kind is unknown, the advice names the kind
 that it is for. The wait for the first batch of each epoch ends where the iterator, or its workers,
 are started once for all epochs; no such way exists for arrays, for a `PyDataset` and for a
