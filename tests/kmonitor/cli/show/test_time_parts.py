@@ -34,8 +34,17 @@ def printed(
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
-def slower(**found: int) -> Verdict:
-    return Verdict(t_s=1.0, metric="epoch_time", state="growing", per="epoch", units=20, **found)
+def slower(*, since: int = 0, window: int = 0) -> Verdict:
+    return Verdict(
+        t_s=1.0,
+        metric="epoch_time",
+        state="growing",
+        per="epoch",
+        units=20,
+        unit=20,
+        window=window,
+        since=since,
+    )
 
 
 def test_parts_are_means_of_the_last_five_epochs(capsys: pytest.CaptureFixture[str]):
@@ -83,7 +92,7 @@ def test_growth_is_shown_from_the_first_epochs_of_its_window(
 ):
     epochs = [epoch(n, 0.1, log_s=0.1 * n) for n in range(20)]
 
-    table = printed(capsys, epochs, slower(unit=20, window=15))
+    table = printed(capsys, epochs, slower(window=15))
 
     assert table[0][1:] == ["EPOCHS 6 TO 10", "EPOCHS 16 TO 20", "PART"]
     assert table[-1] == ["Log", "700 ms", "1.70 s", "61%"]
