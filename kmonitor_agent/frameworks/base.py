@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Self, runtime_checkable
 
+from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, FitData
 from kmonitor_agent.wire.messages.events import FunctionTraces, LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -58,6 +59,7 @@ class FitFacts:
         cache_steps: Steps after which an in-memory cache of the data is full; None without a
             cache, or if unknown.
         cache_bytes: Size of the full cache, bytes; None if shapes vary.
+        data: Kind of the data.
     """
 
     model: str
@@ -73,6 +75,7 @@ class FitFacts:
     sequence_length: int | None = None
     cache_steps: int | None = None
     cache_bytes: int | None = None
+    data: FitData = UNKNOWN_DATA
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
 from kmonitor_agent.frameworks.data_caches import DataCache, data_cache, stages_of
+from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, FitData, fit_data
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
@@ -91,6 +92,7 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
         sequence_length=safe_count(data.sequence_length),
         cache_steps=None if cache is None else safe_count(cache.steps),
         cache_bytes=None if cache is None else safe_count(cache.n_bytes),
+        data=data.data,
     )
 
 
@@ -146,6 +148,7 @@ class _DataFacts:
     batch_size: int | None = None
     sequence_length: int | None = None
     cache: DataCache | None = None
+    data: FitData = UNKNOWN_DATA
 
 
 def _of_data(model: KerasModel) -> _DataFacts:
@@ -161,6 +164,7 @@ def _of_data(model: KerasModel) -> _DataFacts:
                         _batch_size_in(fit_locals),
                         _sequence_length_in(model, fit_locals),
                         _cache_in(fit_locals),
+                        fit_data(_adapter_in(fit_locals), fit_locals),
                     )
         frame = frame.f_back
     return _DataFacts()

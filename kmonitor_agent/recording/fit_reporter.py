@@ -126,6 +126,9 @@ class FitReporter:
                 sequence_length=facts.sequence_length,
                 cache_steps=facts.cache_steps,
                 cache_bytes=facts.cache_bytes,
+                data_kind=facts.data.kind,
+                data_workers=facts.data.workers,
+                data_persists=facts.data.persists,
             )
         )
 

@@ -7360,6 +7360,21 @@
         <translation>存活追踪</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: a higher num_workers of the DataLoader</source>
+        <translation>并行加载批次：增大 DataLoader 的 num_workers</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of the generator</source>
+        <translation>并行加载批次：不用生成器，改用 tf.data.Dataset 或带 workers 的 PyDataset</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: more workers of the PyDataset</source>
+        <translation>并行加载批次：增加 PyDataset 的 workers</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>log axis</source>
         <translation>对数轴</translation>
@@ -7552,8 +7567,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>most of it is spent starting the data iterator in each epoch: use dataset.repeat() with steps_per_epoch, or a DataLoader with persistent_workers=True</source>
-        <translation>其中大部分用于在每轮启动数据迭代器：请用 dataset.repeat() 并设 steps_per_epoch，或用 persistent_workers=True 的 DataLoader</translation>
+        <source>most of it is spent starting the data iterator in each epoch: use dataset.repeat() with steps_per_epoch</source>
+        <translation>其中大部分用于在每轮启动数据迭代器：请用 dataset.repeat() 并设 steps_per_epoch</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>most of it is spent starting the workers in each epoch: use a DataLoader with persistent_workers=True</source>
+        <translation>其中大部分用于在每轮启动 worker：请用 persistent_workers=True 的 DataLoader</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7989,6 +8009,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>plus {amount} of file-backed pages, which the kernel can reclaim</source>
         <translation>另有 {amount} 文件页，需要时归还</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE) or cache()</source>
+        <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE) 或 cache()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>

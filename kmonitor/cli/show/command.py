@@ -49,7 +49,6 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.cli.show.sections import (
     print_end,
     print_epochs,
-    print_parts,
     print_resources,
     print_step_times,
     print_study,
@@ -57,6 +56,7 @@ from kmonitor.cli.show.sections import (
     print_verdicts,
     verdicts_of,
 )
+from kmonitor.cli.show.time_parts import print_parts
 from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row, event_object
@@ -168,8 +168,9 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
     _print_metrics(run, device_absence(sources))
     print_step_times(rows)
     print_resources(client, run, sources)
-    print_parts(rows, field_absence(sources, "parts.input_s"))
-    print_verdicts(run, verdicts_of(client, run))
+    reply = verdicts_of(client, run)
+    print_parts(rows, field_absence(sources, "parts.input_s"), reply.verdicts)
+    print_verdicts(run, reply)
     print_training(rows)
     print_epochs(rows)
     print_end(client, run)

@@ -23,7 +23,6 @@ from kmonitor.ui.events.run_end import (
     read_last_minute,
     run_end_state,
 )
-from kmonitor.ui.runs.epoch_parts import part_rows
 from kmonitor.ui.runs.readings import RESOURCE_COLUMNS, RunReadings
 from kmonitor.ui.runs.run_states import error_sentence, has_ended, has_ended_badly
 from kmonitor.ui.runs.step_times import slow_steps_text, step_times_text
@@ -34,7 +33,6 @@ from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     count_text,
     number_text,
-    percent_text,
     seconds_text,
     with_plain_spaces,
 )
@@ -175,44 +173,6 @@ def print_step_times(rows: Iterable[EventRow]) -> None:
     _print_verdict_line("Steps", step_times_text(times))
     if text := slow_steps_text(times, ended[-1].parts):
         _print_verdict_line("", text)
-
-
-_PART_HEADERS = ("WHERE THE TIME GOES", "EPOCH {n}", "PART")
-
-
-def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
-    """Print the parts of the last epoch's time; nothing if they were not measured.
-
-    Args:
-        rows: The run's events.
-        why_no_input: Reason why the wait for input is not known; empty if it is known.
-    """
-    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
-    if not ended or ended[-1].parts is None:
-        return
-    last = ended[-1]
-    parts = ended[-1].parts
-    headers = tuple(header.format(n=last.epoch + 1) for header in _PART_HEADERS)
-    cells: list[tuple[str, str, str]] = []
-    for row in part_rows(parts):
-        cells.append((row.title, seconds_text(row.seconds), percent_text(row.part)))
-        cells += [
-            (
-                f"  {each.name}",
-                seconds_text(each.seconds),
-                percent_text(each.seconds / parts.wall_s),
-            )
-            for each in row.callbacks
-        ]
-    print_text()
-    print_table(
-        headers,
-        [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in cells],
-        right=headers[1:],
-        folds=headers[:1],
-    )
-    if parts.input_s is None and why_no_input:
-        print_text(f"The time spent waiting for input is unknown: {terminal_safe(why_no_input)}")
 
 
 EPOCHS_SHOWN = 30

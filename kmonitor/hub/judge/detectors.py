@@ -82,6 +82,9 @@ ALARMED: Final = frozenset({GrowthState.GROWING, GrowthState.SUSPECTED})
 EXPLAINED: Final = ALARMED | {GrowthState.RISING, GrowthState.SLOWING}
 """States in which the cause is searched."""
 
+QUIET: Final = frozenset(GrowthState) - EXPLAINED
+"""States in which nothing grows, as far as it is known."""
+
 
 class UnitKind(StrEnum):
     STEP = "step"

@@ -32,6 +32,7 @@ from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
     EXPLAINED,
+    QUIET,
     GrowthState,
     Judgement,
     UnitKind,
@@ -129,6 +130,7 @@ class RunJudge:
         self._has_judged = False
         self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
         self._time_alarms: dict[tuple[UnitKind, VerdictMetric], TimeAlarm | None] = {}
+        self._slower: set[VerdictMetric] = set()
         self._stored: dict[VerdictMetric, Verdict] = {}
         self._newest: dict[VerdictMetric, Verdict] = {}
         self._tried = TriedActions()
@@ -291,6 +293,7 @@ class RunJudge:
         before = self._time_alarms.get(key)
         judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
+        judgement = self._after_slowdown(metric, judgement, len(measured))
         growth = judgement.growth
         counted: GrowthExplanation | None = None
         kept: tuple[CounterGrowth, ...] = ()
@@ -310,6 +313,24 @@ class RunJudge:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
         return verdict
+
+    def _after_slowdown(
+        self, metric: VerdictMetric, judgement: Judgement, n_units: int
+    ) -> Judgement:
+        """Cleared instead of quiet where an alarm was reported and is over, as for memory.
+
+        The alarm may have been of one part: the trend of the whole knows nothing of it.
+        """
+        if judgement.is_open_alarm:
+            self._slower.add(metric)
+        if judgement.state not in QUIET or n_units < MIN_UNITS:
+            return judgement
+        newest = self._newest.get(metric)
+        was_cleared = newest is not None and newest.state == "cleared"
+        if metric not in self._slower and not was_cleared:
+            return judgement
+        self._slower.discard(metric)
+        return replaced(judgement, state=GrowthState.CLEARED)
 
     def _counted(
         self, growth: Growth, measured: list[Unit], units: list[Unit]

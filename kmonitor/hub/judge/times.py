@@ -42,6 +42,7 @@ from kmonitor.hub.judge.detectors import (
     UnitKind,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped, window_start
+from kmonitor.hub.judge.input_advice import advice_on_input
 from kmonitor.hub.judge.slower_machine import explain_machine
 from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
@@ -122,14 +123,14 @@ _PARTS: Final = (
 _NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 
 _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
-    "input": (Remedy.PREFETCH,),
+    "input": (),
     "callbacks": (Remedy.EACH_NTH,),
     "checkpoints": (Remedy.SAVE_LESS,),
     "compiling": (Remedy.PAD,),
     "between_epochs": (Remedy.LOOK_BETWEEN,),
     "between_fits": (Remedy.LOOK_BETWEEN,),
 }
-"""Advice on parts that should take little of the time."""
+"""Advice on parts that should take little of the time; on input it depends on the data."""
 
 _ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
 
@@ -259,12 +260,14 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
     """Growth from unit to unit, over the units with that part: not all may have validation."""
     seconds = _seconds(units, name)
-    at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
+    # A part that comes with each epoch is judged as the others are.
+    is_rare = name in _NOW_AND_THEN and not seconds[1:].all()
+    at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
     if len(at) < MIN_UNITS:
         return None
     confidence = _CONFIDENCE
     sure_s = least_s
-    if name != "compute" and name not in _NOW_AND_THEN:
+    if name != "compute" and not is_rare:
         seconds /= _slowness(units)
         seconds[:-1] = np.minimum(seconds[:-1], seconds[1:])
         confidence = _CONFIDENCE_OF_FASTER
@@ -456,12 +459,12 @@ def explain_time(
     """
     growth = judgement.growth
     if known is not None and known.name not in _OPEN:
-        return _explanation(known, units, kind), known
+        return _explanation(known, growth, units, kind), known
     if judgement.state in EXPLAINED and growth is not None:
         return _explain_growth(metric, growth, units, kind)
     is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
     part = largest_part(units) if metric == "epoch_time" and is_judged else None
-    return None if part is None else (_explanation(part, units, kind), part)
+    return None if part is None else (_explanation(part, None, units, kind), part)
 
 
 def _explain_growth(
@@ -477,24 +480,20 @@ def _explain_growth(
         part = PartOfTime("compute", 1.0)
     if part.name in _OPEN:
         return explain_machine(growth, units), part
-    return _explanation(part, units, kind), part
+    return _explanation(part, growth, units, kind), part
 
 
-def _explanation(part: PartOfTime, units: Sequence[Unit], kind: UnitKind) -> GrowthExplanation:
+def _explanation(
+    part: PartOfTime, growth: Growth | None, units: Sequence[Unit], kind: UnitKind
+) -> GrowthExplanation:
     advice = _ADVICE_ON_GROWTH.get(part.name, ())
-    if part.name == "input" and _is_of_first_batches(units[-RECENT_UNITS:]):
-        advice = (Remedy.REPEAT,)
+    if part.name == "input":
+        advice = advice_on_input(units, growth)
     if part.name == "compiling" and kind is UnitKind.FIT:
         advice = _advice_on_compiling(units[-1])
     return GrowthExplanation(
         Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
     )
-
-
-def _is_of_first_batches(units: Sequence[Unit]) -> bool:
-    """True if most of the wait for input is for the first batches of epochs."""
-    input_s = sum(unit.times.get("input", 0.0) for unit in units)
-    return sum(unit.first_input_s for unit in units) > input_s / 2
 
 
 def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:

@@ -174,6 +174,7 @@ class Unit:
         callback_times: Time in callbacks, by part ("callbacks" or "checkpoints") and class,
             seconds.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
+        fit: Start of the fit that its last epoch belongs to.
     """
 
     number: int
@@ -209,6 +210,7 @@ class Unit:
     )
     steps: int = 0
     kind: tuple[int, int | None] = (0, None)
+    fit: FitStarted | None = None
 
     def measured(self, name: str, low: float, high: float) -> None:
         """Add samples of a level, of which these are the smallest and largest, bytes."""
@@ -348,6 +350,7 @@ class RunUnits:
         self._allocator = ""
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
+        self._fit: FitStarted | None = None
 
     def pop_n_fresh(self, kind: UnitKind) -> int:
         """Number of units completed since the last call."""
@@ -374,6 +377,7 @@ class RunUnits:
             case EpochEnded():
                 self._epoch_ended(t_s, event)
             case FitStarted():
+                self._fit = event
                 self._kind = (0, event.batch_size)
                 self.plan = FitPlan(
                     event.epochs,
@@ -478,6 +482,7 @@ class RunUnits:
             if event.allocator_in_use_bytes is not None and self._allocator:
                 each.measured_at_end(self._allocator, event.allocator_in_use_bytes)
             each.took(event)
+            each.fit = self._fit
             each.code_regions = self._code_regions
         unit = self._open[UnitKind.EPOCH]
         unit.ended_s = t_s

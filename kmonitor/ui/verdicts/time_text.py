@@ -115,9 +115,22 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
             " or workers of a PyDataset"
         ),
+        "prefetch_dataset": tr(
+            "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE) or cache()"
+        ),
+        "more_workers": tr("load batches in parallel: more workers of the PyDataset"),
+        "no_generator": tr(
+            "load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of"
+            " the generator"
+        ),
+        "loader_workers": tr("load batches in parallel: a higher num_workers of the DataLoader"),
         "repeat": tr(
             "most of it is spent starting the data iterator in each epoch: use dataset.repeat() "
-            "with steps_per_epoch, or a DataLoader with persistent_workers=True"
+            "with steps_per_epoch"
+        ),
+        "keep_workers": tr(
+            "most of it is spent starting the workers in each epoch: use a DataLoader with "
+            "persistent_workers=True"
         ),
         "each_nth": tr("run {name} less often, for example, every n steps or epochs").format(
             name=verdict.name or tr("the callback")

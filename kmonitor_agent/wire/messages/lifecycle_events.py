@@ -150,6 +150,12 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         cache_steps: Steps after which a cache of the dataset in memory is full; None without one,
             or if unknown.
         cache_bytes: Size of the full cache; None where shapes vary.
+        data_kind: "arrays", "dataset" (tf.data), "pydataset", "generator", "loader" (PyTorch) or
+            "grain"; empty if unknown.
+        data_workers: Threads or processes that load batches; None if unknown, or with other kinds
+            than "pydataset" and "loader".
+        data_persists: True if nothing is started again for each epoch: epochs share one iterator,
+            or its workers stay alive.
     """
 
     fit: Count
@@ -167,6 +173,9 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     sequence_length: Count | None = None
     cache_steps: Count | None = None
     cache_bytes: Amount | None = None
+    data_kind: Name = ""
+    data_workers: Count | None = None
+    data_persists: bool = False
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

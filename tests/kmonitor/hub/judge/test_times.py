@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.judge.times import find_jump
+from kmonitor.ui.events.event_text import describe_event
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
@@ -39,10 +40,12 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     scatter: float = 0.02,
     seed: int = 3,
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
+    data_kind: str = "",
 ) -> Iterator[Verdict]:
     """The stored verdicts on epoch and step time, in order; trained as far as requested."""
     rng, judge, t_s = np.random.default_rng(seed), RunJudge(), 0.0
-    judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
+    plan = FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS, data_kind=data_kind)
+    judge.read(0.0, plan)
     for epoch in range(epochs):
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         yield from (each for each in judge.judge() if each.metric in {"epoch_time", "step_time"})
@@ -85,6 +88,7 @@ class Training(TypedDict, total=False):
     scatter: float
     seed: int
     of_steps: tuple[str, ...]
+    data_kind: str
 
 
 def judged(parts_of: Parts, **training: Unpack[Training]) -> list[Verdict]:
@@ -203,8 +207,11 @@ def test_epochs_of_a_quarter_second_are_called_as_soon():
     assert max(units) <= 15
 
 
+@pytest.mark.parametrize("part", ["between_epochs", "checkpoints", "validation"])
 @pytest.mark.parametrize("seed", range(6))
-def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(seed: int):
+def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(
+    seed: int, part: str
+):
     """The course of a list that is sorted before each epoch, on two cores that others use too."""
     rng = np.random.default_rng(seed)
     slower = np.where(rng.random(40) < 0.25, 1.6, 1.0)
@@ -214,7 +221,7 @@ def test_growth_is_called_as_soon_beside_a_machine_that_slows_down_now_and_then(
         part_s = 0.07 + 0.014 * epoch
         return {
             "compute": 0.1 * slower[epoch],
-            "between_epochs": part_s * slower[epoch] + pauses_s[epoch],
+            part: part_s * slower[epoch] + pauses_s[epoch],
         }
 
     assert called_at(parts, scatter=0.05, seed=seed) <= 15
@@ -294,7 +301,23 @@ def test_alarm_ends_where_the_part_no_longer_grows(part: str):
 
     states = [each.state for each in stored if each.metric == "epoch_time"]
     assert "growing" in states
-    assert states[-1] != "growing"
+    assert states[-1] == "cleared"
+
+
+SLOWER_FOR_A_WHILE: dict[str, Parts] = {
+    "input": lambda epoch: {"input": 1.5 if 10 <= epoch < 20 else 0.1},
+    "callbacks": lambda epoch: {"callbacks": 0.9 if 10 <= epoch < 20 else 0.05},
+}
+
+
+@pytest.mark.parametrize("part", SLOWER_FOR_A_WHILE)
+def test_end_of_a_slowdown_is_logged_once(part: str):
+    stored = judged(SLOWER_FOR_A_WHILE[part], epochs=80)
+
+    for metric in ("epoch_time", "step_time"):
+        lines = [describe_event(each, "m") for each in stored if each.metric == metric]
+        said = [each.text.split(": ")[1] for each in lines if each is not None]
+        assert said == ["slower since epoch 11", "no longer slowing down"]
 
 
 @pytest.mark.parametrize("since", [2, 3, 20])
@@ -349,17 +372,23 @@ def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
     assert last.advice == ["prefetch"]
 
 
-def test_wait_for_first_batches_is_cured_by_one_iterator_for_all_epochs():
-    stored = judged(lambda _: {"input": 3.0, "first_input": 2.0})
+@pytest.mark.parametrize(("data_kind", "advice"), [("dataset", ["repeat"]), ("arrays", [])])
+def test_wait_for_first_batches_is_cured_by_one_iterator_where_there_is_one(
+    data_kind: str, advice: list[str]
+):
+    stored = judged(lambda _: {"input": 3.0, "first_input": 2.0}, data_kind=data_kind)
 
     (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
-    assert (last.where, last.advice) == ("input", ["repeat"])
+    assert (last.where, last.advice) == ("input", advice)
 
 
 TWINS: dict[str, Parts] = {
     "steady": lambda _: {},
     "first epoch": lambda epoch: {"compiling": 3.0, "input": 2.0} if epoch == 0 else {},
     "validation each third epoch": lambda epoch: {"validation": 0.0 if epoch % 3 else 1.0},
+    "checkpoint each epoch, to a disk that is slow now and then": lambda epoch: {
+        "checkpoints": 1.5 if epoch % 7 in {2, 3} else 0.4
+    },
     "checkpoint each fifth": lambda epoch: {"checkpoints": 0.0 if epoch % 5 else 0.8},
     "asleep once": lambda epoch: {"rest": 3600.0} if epoch == 30 else {},
     "another process for a while": lambda epoch: (

@@ -1,0 +1,82 @@
+"""Kind of data of a fit, as its start reports it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import pytest
+
+from kmonitor_agent.frameworks.data_kinds import FitData, fit_data
+from kmonitor_agent.wire.messages.events import FitStarted
+from tests.support import callback_fits
+from tests.support.callback_fits import Told, X, Y, of, small_model
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS]
+closed_runs = callback_fits.closed_runs
+told = callback_fits.told
+
+tf: Any = pytest.importorskip("tensorflow")
+Batches: Any = keras.utils.PyDataset
+
+
+class Halves(Batches):
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return X[index::2], Y[index::2]
+
+
+class Forgetful(Halves):
+    def __init__(self) -> None:
+        """Without its base's, as many scripts have it."""
+
+
+def endless() -> Iterator[Any]:
+    while True:
+        yield X, Y
+
+
+def dataset() -> Any:
+    return tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
+
+
+CASES: dict[str, tuple[Callable[[], Any], FitData]] = {
+    "arrays": (lambda: {"x": X, "y": Y}, FitData("arrays")),
+    "dataset": (lambda: {"x": dataset()}, FitData("dataset")),
+    "dataset of steps": (
+        lambda: {"x": dataset().repeat(), "steps_per_epoch": 2},
+        FitData("dataset", persists=True),
+    ),
+    "py dataset": (lambda: {"x": Halves()}, FitData("pydataset", 1)),
+    "py dataset with workers": (lambda: {"x": Halves(workers=2)}, FitData("pydataset", 2)),
+    "forgetful py dataset": (lambda: {"x": Forgetful()}, FitData("pydataset", 1)),
+    "generator": (
+        lambda: {"x": endless(), "steps_per_epoch": 2},
+        FitData("generator", persists=True),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*super\\(\\).__init__.*:UserWarning")
+@pytest.mark.parametrize("case", CASES)
+def test_start_of_a_fit_has_the_kind_of_its_data(case: str, told: Told):
+    from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - after Keras was chosen
+
+    make, expected = CASES[case]
+    monitor: Any = MonitorCallback("run", hub="off")
+    small_model().fit(**make(), epochs=2, shuffle=False, verbose=0, callbacks=[monitor])
+
+    (started,) = of(FitStarted, told(monitor))
+    found = FitData(started.data_kind, started.data_workers, started.data_persists)
+    assert found == expected
+
+
+class OwnAdapter:
+    """A script's own adapter."""
+
+
+def test_adapter_of_the_script_is_of_an_unknown_kind():
+    assert fit_data(OwnAdapter(), {}) == FitData()
+    assert fit_data(None, {}) == FitData()
