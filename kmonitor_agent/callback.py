@@ -29,7 +29,7 @@ from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
 from kmonitor_agent.recording.action_requests import ACTIONS, ActionRequest
-from kmonitor_agent.recording.fit import find_origin, is_same_fit
+from kmonitor_agent.recording.fit_origin import find_origin, is_same_fit
 from kmonitor_agent.recording.settings import (
     Settings,
     check_home,

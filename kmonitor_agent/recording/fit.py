@@ -7,28 +7,25 @@ of `fit`, or by a search for that frame on the stacks.
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
 from typing import Any, Final, Self
 
-from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, frame_locals, is_keras_frame
+from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel, computes_behind
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.script_values import (
-    class_attribute,
-    instance_dict,
-    is_known_class,
     safe_count,
-    safe_getattr,
 )
 from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.epoch_times import EpochTimer
+from kmonitor_agent.recording.fit_origin import FitOrigin, callers_of
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 from kmonitor_agent.wire.messages.events import StepTimes
 from kmonitor_agent.wire.messages.readings import Reading
@@ -48,33 +45,6 @@ MEAN_STEP_SOURCE: Final = Reading(
     "the last, because steps were queued faster than the device computed them",
 )
 """Source of a step time if the device runs behind."""
-
-
-@dataclass(frozen=True, slots=True)
-class FitOrigin:
-    """Thread and frame in which a fit runs.
-
-    Attributes:
-        thread: Ident of its thread.
-        frame_id: `id` of the frame of `fit`; 0 if not found; valid while `token` lives.
-        token: Keras' CallbackList, which only the frame of `fit` holds; None if not found.
-        batch_size: Examples per step; None if the data decide it.
-        initial_epoch: First epoch's index, from 0.
-        is_own_loop: True if the script calls Keras' CallbackList itself, without a `fit` of Keras.
-        epoch_iterator: Keras' iterator over the data; None if not found.
-    """
-
-    thread: int
-    frame_id: int = 0
-    token: "weakref.ref[Any] | None" = None
-    batch_size: int | None = None
-    initial_epoch: int = 0
-    is_own_loop: bool = False
-    epoch_iterator: "weakref.ref[Any] | None" = None
-
-    def callback_list(self) -> Any:
-        """Keras' CallbackList; None if not found or gone."""
-        return None if self.token is None else self.token()
 
 
 @dataclass(slots=True)
@@ -132,6 +102,8 @@ class Fit:
         held_before_bytes: Memory at the begin of the running validation; None outside of one.
         hook_calls: Calls of the running step's hook so far; there are `listings` per step.
         step_logs: Keras' logs of the last step's end, unprocessed; None before the first.
+        ended_batch: Index of the last batch whose step ended; None if Keras knows the number of
+            steps.
         computed_s: Arrival of `step_logs`, by `perf_counter`; 0 if no device can be behind.
         why_no_rate: Reason why the learning rate could not be read, as last reported; None: not
             reported.
@@ -174,6 +146,7 @@ class Fit:
     held_before_bytes: float | None = None
     hook_calls: int = 0
     step_logs: Any = None
+    ended_batch: Any = None
     computed_s: float = 0.0
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
@@ -216,11 +189,17 @@ class Fit:
         """Reason why the last epoch's steps are untimed; empty if timed, or maybe later."""
         return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
 
+    @property
+    def steps_done(self) -> int:
+        """Steps of the epoch that ends; of unknown data TensorFlow begins one too many."""
+        ended = safe_count(self.ended_batch)
+        return self.clock.steps if ended is None else min(self.clock.steps, ended + 1)
+
     def begin_epoch(self) -> None:
         self.hook_calls = 0
-        self.step_logs = None
         # Where Keras does not know the number of steps, it is most likely that of the last epoch.
-        steps = self.planned_steps or self.clock.steps
+        steps = self.planned_steps or self.steps_done
+        self.step_logs = self.ended_batch = None
         self.clock.begin_epoch()
         self.clock.plan(steps)
         if self.timer is not None:
@@ -271,11 +250,18 @@ class Fit:
 
     def step_end_hook(self) -> Callable[..., None]:
         """Hook that Keras calls at each step's end, possibly on another thread."""
-        return self._store_timed_logs if computes_behind(self.framework) else self._store_logs
+        if computes_behind(self.framework):
+            return self._store_timed_logs
+        return self._store_logs if self.planned_steps else self._store_batch
 
     def _store_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs unprocessed, as numbers or on the device."""
         self.step_logs = logs
+
+    def _store_batch(self, batch: Any, logs: Any = None) -> None:
+        """Keep a step's logs and the index of its batch."""
+        self.step_logs = logs
+        self.ended_batch = batch
 
     def _store_timed_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs and the time of their arrival, which is when they were computed."""
@@ -292,90 +278,6 @@ class Fit:
         is_first = self.hook_calls == 0
         self.hook_calls = (self.hook_calls + 1) % self.listings
         return is_first
-
-
-def find_origin(callback: object) -> FitOrigin:
-    """Origin of the fit whose `on_train_begin` is running; call it from that hook only.
-
-    Args:
-        callback: Our callback, to distinguish it from Keras' list of callbacks.
-    """
-    thread = threading.get_ident()
-    frame = _list_frame(inspect.currentframe(), callback)
-    if frame is None:
-        return FitOrigin(thread)
-    token = frame.f_locals.get("self")
-    fit_frame = frame.f_back
-    if fit_frame is not None and fit_frame.f_code.co_name == _BETWEEN:
-        fit_frame = fit_frame.f_back
-    if token is None or fit_frame is None:
-        return FitOrigin(thread)
-    found = _read_locals(fit_frame)
-    return FitOrigin(
-        thread,
-        id(fit_frame),
-        weakref.ref(token),
-        found.batch_size,
-        found.initial_epoch,
-        is_own_loop=not is_keras_frame(fit_frame),
-        epoch_iterator=found.epoch_iterator,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _FitLocals:
-    """Values that only the frame of Keras' `fit` has."""
-
-    batch_size: int | None = None
-    initial_epoch: int = 0
-    epoch_iterator: "weakref.ref[Any] | None" = None
-
-
-_BETWEEN: Final = "_call_begin_hook"
-"""Method through which the list of callbacks calls itself in v1 graph mode."""
-
-
-def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
-    """Frame of `CallbackList.on_train_begin` that called our hook."""
-    for caller_frame in _callers(frame):
-        code = caller_frame.f_code
-        if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
-            caller = caller_frame.f_locals.get("self")
-            if caller is not callback and _has_callbacks(caller):
-                return caller_frame
-    return None
-
-
-def _has_callbacks(caller: object) -> bool:
-    is_attribute = "callbacks" in instance_dict(caller)
-    return is_attribute or class_attribute(type(caller), "callbacks") is not None
-
-
-def _read_locals(frame: FrameType) -> _FitLocals:
-    """Batch size, first epoch and data from the frame of Keras' `fit`."""
-    code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
-        # A script's own loop. Never look further: at module level the "locals" are its globals.
-        return _FitLocals()
-    with frame_locals(frame) as fit_locals:
-        iterator: object = fit_locals.get("epoch_iterator")
-        adapter = safe_getattr(iterator, "data_adapter")
-        batch_size = safe_count(fit_locals.get("batch_size")) or safe_getattr(
-            adapter, "batch_size"
-        )
-        initial_epoch = fit_locals.get("initial_epoch")
-    is_known = iterator is not None and is_known_class(type(iterator))
-    return _FitLocals(
-        safe_count(batch_size),
-        safe_count(initial_epoch) or 0,
-        weakref.ref(iterator) if is_known else None,
-    )
-
-
-def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
-    """True if two hooks were called in the same call of `fit`."""
-    token = other.callback_list()
-    return token is not None and one.callback_list() is token
 
 
 def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
@@ -397,7 +299,7 @@ def is_on_stack(fit: Fit) -> bool:
     """
     if fit.origin.is_own_loop:
         return fit.origin.callback_list() is not None
-    return _is_among(fit, _callers(inspect.currentframe()))
+    return _is_among(fit, callers_of(inspect.currentframe()))
 
 
 def is_running(fit: Fit) -> bool:
@@ -410,12 +312,6 @@ def _is_among(fit: Fit, frames: Iterable[FrameType]) -> bool:
     if fit.origin.callback_list() is None:
         return False
     return any(id(frame) == fit.origin.frame_id for frame in frames)
-
-
-def _callers(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ class FitReporter:
     def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
         self.kept_objects.unit_ended("epoch", fit)
         now_s = self._now_s()
-        steps = fit.clock.steps
+        steps = fit.steps_done
         is_due = self._heap_counts.is_due
         readings = self._heap_counts.newest() if is_due else {}
         counts = {name: reading.value for name, reading in readings.items()}

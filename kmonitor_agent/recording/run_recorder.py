@@ -22,16 +22,8 @@ from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import ActionRequest, CommandHandler, RequestQueue
 from kmonitor_agent.recording.action_results import ActionResults
 from kmonitor_agent.recording.epoch_times import EpochTimer
-from kmonitor_agent.recording.fit import (
-    Fit,
-    FitOrigin,
-    find_origin,
-    fit_in_parts,
-    is_on_stack,
-    is_running,
-    is_same_fit,
-    watch_end,
-)
+from kmonitor_agent.recording.fit import Fit, fit_in_parts, is_on_stack, is_running, watch_end
+from kmonitor_agent.recording.fit_origin import FitOrigin, find_origin, is_same_fit
 from kmonitor_agent.recording.fit_reporter import FitReporter, ModelReporter
 from kmonitor_agent.recording.keras_logs import KerasLogWriter
 from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
@@ -330,7 +322,7 @@ class RunRecorder:
             return
         fit.enter_hook()
         fit.epochs_done += 1
-        self.steps_done += fit.clock.steps
+        self.steps_done += fit.steps_done
         fit.is_in_epoch = False
         # Each by itself: what fails costs neither the limits nor a stop that waits.
         guarded = self.faults.guarded

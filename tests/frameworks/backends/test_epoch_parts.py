@@ -188,6 +188,7 @@ def test_wait_is_known_where_the_number_of_steps_is_not(folders: Folders):
     events = spooled_events(folders, monitor.run_id)
     parts = [event.parts for event in events if isinstance(event, EpochEnded)]
     assert all(each is not None and each.input_s is not None for each in parts[1:])
+    assert {each.steps for each in events if isinstance(each, EpochEnded)} == {30}
 
 
 class Waits:

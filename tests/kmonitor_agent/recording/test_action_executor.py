@@ -10,7 +10,8 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
-from kmonitor_agent.recording.fit import Fit, FitOrigin
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.fit_origin import FitOrigin
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import LimitSpec
