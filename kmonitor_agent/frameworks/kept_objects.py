@@ -14,17 +14,13 @@ are not found.
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
 
-import functools
 import inspect
-import os
 import re
 import sys
-import sysconfig
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from threading import get_ident
 from types import FrameType, FunctionType, GeneratorType, MethodType, TracebackType
 from typing import Any, Final
@@ -51,6 +47,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     newest_items,
     size_of,
 )
+from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
@@ -62,7 +59,6 @@ from kmonitor_agent.frameworks.script_values import (
     is_known_class,
     is_known_function,
     is_subclass,
-    items_of,
     own_attributes,
     running_shell,
     safe_getattr,
@@ -189,9 +185,9 @@ class KeptObjectWalk:
             for frame in stacks.get(get_ident(), ()):
                 name = frame.f_code.co_name
                 path = frame.f_code.co_filename
-                if _is_script_file(path):
+                if is_script_file(path):
                     self._add_names(_locals_of(frame), name)
-        for name in _MODULES.of_script():
+        for name in MODULES.of_script():
             self._add_names(_variables(instance_dict(sys.modules.get(name))), name)
         self._add_names(_variables(_names_of_shell()), "__main__")
 
@@ -236,7 +232,7 @@ class KeptObjectWalk:
     def _visit_object(self, value: Any, place: str) -> None:
         kind: Any = type(value)
         if is_subclass(kind, (type,)):
-            if _is_of_script(value):
+            if is_of_script(value):
                 self._add_names(list(own_attributes(value).items()), class_name(value))
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
@@ -438,7 +434,7 @@ def _variables_held(value: Any) -> list[tuple[str, Any]]:
     if type(value) is FunctionType:
         return [] if is_known_function(value) else closure_of(value)
     frame = generator_frame(value)
-    if frame is None or not _is_script_file(frame.f_code.co_filename):
+    if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return _locals_of(frame)
 
@@ -484,78 +480,3 @@ def _log_handlers() -> list[Any]:
     known = instance_dict(sys.modules.get("logging")).get("_handlerList")
     refs = list.copy(known) if type(known) is list else []
     return [each for ref in refs if type(ref) is weakref.ref and (each := ref()) is not None]
-
-
-_INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_OURS: Final = f"{Path(__file__).parents[1]}{os.sep}"
-_STANDARD: Final = tuple(
-    f"{path}{os.sep}" for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-)
-
-
-class _ModuleNames:
-    """Names of the script's modules, a few among thousands of imported ones."""
-
-    def __init__(self) -> None:
-        self._n_modules = 0
-        self._of_script: list[str] = []
-
-    def of_script(self) -> list[str]:
-        modules = sys.modules
-        if len(modules) != self._n_modules:
-            self._n_modules = len(modules)
-            packages: dict[str, bool] = {}
-            self._of_script = [
-                name
-                for name in list(modules)
-                if type(name) is str and self._is_of_script(name, packages)
-            ]
-        return self._of_script
-
-    @staticmethod
-    def _is_of_script(name: str, packages: dict[str, bool]) -> bool:
-        if name == "__main__":
-            return True
-        package = name.partition(".")[0]
-        if package not in packages:
-            path = instance_dict(sys.modules.get(package)).get("__file__")
-            # One without a file of its own may lie beside the script, or not.
-            packages[package] = package not in sys.stdlib_module_names and (
-                path is None or _is_script_file(path)
-            )
-        return packages[package] and _is_script_file(
-            instance_dict(sys.modules.get(name)).get("__file__")
-        )
-
-
-_MODULES: Final = _ModuleNames()
-
-
-def _is_script_file(path: object) -> bool:
-    if type(path) is not str or path.startswith((_OURS, *_STANDARD)):
-        return False
-    if path.startswith("<frozen ") or any(part in path for part in _INSTALLED):
-        return False
-    # Another thing than text may run the script's code where it is asked for its text.
-    folders = (each for each in items_of(instance_dict(sys).get("path")) if type(each) is str)
-    return not path.startswith(_library_folders(tuple(islice(folders, 1, None))))
-
-
-@functools.cache
-def _library_folders(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of these folders that packages were installed into, as `pip install --target` does."""
-    return tuple(f"{path}{os.sep}" for path in paths if _has_packages(path))
-
-
-def _has_packages(folder: str) -> bool:
-    try:
-        return any(name.endswith(".dist-info") for name in os.listdir(folder))  # noqa: PTH208 - names alone
-    except OSError:
-        return False
-
-
-def _is_of_script(kind: type) -> bool:
-    module = sys.modules.get(class_module(kind))
-    return class_module(kind) == "__main__" or _is_script_file(
-        instance_dict(module).get("__file__")
-    )
