@@ -14,6 +14,7 @@ are not found.
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
 
+import functools
 import inspect
 import re
 import sys
@@ -22,7 +23,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from threading import get_ident
-from types import FrameType, FunctionType, GeneratorType, MethodType, TracebackType
+from types import (
+    BuiltinMethodType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MappingProxyType,
+    MethodType,
+    TracebackType,
+)
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import (
@@ -40,11 +49,14 @@ from kmonitor_agent.frameworks.object_sizes import (
     ObjectSize,
     SizeReader,
     TreeSize,
+    bytes_of_buffer,
     closure_of,
     container_name,
+    held_beside,
     is_keras_model,
     length_of,
     newest_items,
+    newest_keys,
     size_of,
 )
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
@@ -62,6 +74,7 @@ from kmonitor_agent.frameworks.script_values import (
     own_attributes,
     running_shell,
     safe_getattr,
+    slot_values,
 )
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
@@ -97,6 +110,9 @@ _ALL_MEASURED: Final = 128
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
 """Names that a notebook gives to the results of cells."""
+
+_LEAST_TEXT: Final = LEAST_BYTES // 8
+"""Minimum length of a text to visit; shorter ones are many, and small."""
 
 _LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
@@ -139,7 +155,8 @@ class KeptObjectWalk:
         self.n_visited = 0
         self._before = lengths_before
         self._seen: set[int] = set()
-        self._owned: set[int] = set()  # containers in containers, which count with those
+        self._entries: set[int] = set()  # containers in containers that grow
+        self._owned: set[int] = set()  # items that count with their container
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
         self._containers: dict[Place, list[Any]] = {}
@@ -199,7 +216,9 @@ class KeptObjectWalk:
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
         while self._waiting and self.n_visited < most:
             value, place = self._waiting.popleft()
-            if id(value) in self._seen or is_exactly(value, int, float, bool, str, type(None)):
+            if id(value) in self._seen or is_exactly(value, int, float, bool, type(None)):
+                continue
+            if type(value) is str and str.__len__(value) < _LEAST_TEXT:
                 continue
             self._seen.add(id(value))
             self.n_visited += 1
@@ -221,13 +240,20 @@ class KeptObjectWalk:
                 self._visit_container(value, place)
             return
         size = size_of(value)
+        n_bytes = bytes_of_buffer(value)
         if size is not None:
-            # One figure or data set that has a name is not what is kept of them.
-            is_large = (size.n_bytes or 0) >= LEAST_BYTES
-            if is_large and self._reader.is_new(size):
-                self._report(size, 1, size.n_bytes, (place, ""))
+            self._visit_sized(value, size, place)
+        elif n_bytes >= LEAST_BYTES:
+            self._report(_named(class_name(type(value))), 1, n_bytes, (place, ""))
         else:
             self._visit_object(value, place)
+
+    def _visit_sized(self, value: Any, size: ObjectSize, place: str) -> None:
+        if size.has_objects:
+            self._report_tree(value, place)
+        # One figure or data set that has a name is not what is kept of them.
+        elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
+            self._report(size, 1, size.n_bytes, (place, ""))
 
     def _visit_object(self, value: Any, place: str) -> None:
         kind: Any = type(value)
@@ -238,8 +264,8 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif is_exactly(value, FunctionType, GeneratorType):
             self._add_names(_variables_held(value), value.__name__)
-        elif kind is MethodType:
-            self._waiting.append((value.__self__, class_name(type(value.__self__))))
+        elif is_exactly(value, *_PASSES_ON):
+            self._waiting += [(each, place) for each in held_beside(value, {})]
         elif _is_followed(kind):
             self._add_names(_attributes(value), class_name(kind))
 
@@ -254,12 +280,14 @@ class KeptObjectWalk:
         key = self._add_container(value, place)
         # In a container that grows the items are measured, each with all that it holds.
         is_constant = self._before is not None and self._before.get(key) == self.lengths[key]
+        is_record = _is_record(value) and id(value) not in self._entries
+        are_fields = is_record or _has_fields(value)
         for each, name in _children(value, place):
-            kind: Any = type(each)
-            if length_of(each) is not None:
+            if (is_constant or is_record) and (are_fields or size_of(each) is None):
                 self._waiting.append((each, name))
-            elif is_constant and _is_followed(kind):
-                self._waiting.append((each, class_name(kind)))
+            elif length_of(each) is not None:
+                self._waiting.append((each, name))
+                self._entries.add(id(each))
 
     def _report_tree(self, value: Any, place: str) -> None:
         size = self._reader.tree(value)
@@ -290,10 +318,16 @@ class KeptObjectWalk:
             is_native = all(size.n_bytes is None for size in new)
             self._report(new[-1], length, None if is_native else n_bytes, place)
         elif is_exactly(items[-1], int, float, bool, type(None)):
-            self._report(_named("number"), length, float(NUMBER_BYTES * length), place)
+            n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
+            self._report(_named("number"), length, n_bytes, place)
         else:
             self._owned.update(map(id, items))
             self._measure_trees(items[-_NEWEST:], length, place)
+
+    def _bytes_of_keys(self, value: Any, length: int) -> float:
+        keys = newest_keys(value, _NEWEST)
+        n_bytes = sum(self._reader.tree(key).n_bytes for key in keys)
+        return n_bytes * length / max(1, len(keys))
 
     def _measure_trees(self, items: list[Any], length: int, place: Place) -> None:
         # The newest may be a variable's value too, which belongs there. And what the first one
@@ -339,7 +373,7 @@ def _named(kind: str) -> ObjectSize:
     return ObjectSize(kind, 0, 0)
 
 
-_PLAIN: Final = (list, tuple, dict, set, deque)
+_PLAIN: Final = (list, tuple, dict, set, frozenset, deque)
 
 
 def _like(item: Any) -> ObjectSize | None:
@@ -372,9 +406,35 @@ def _is_short(key: Any) -> bool:
 
 def _is_followed(kind: type) -> bool:
     """True for instances of the script's classes, for callbacks and for models."""
-    if not is_known_class(kind):
+    if not is_known_class(kind) or (class_module(kind), class_name(kind)) in _NAMESPACES:
         return True
     return any(class_name(base) in {"Callback", "Model"} for base in class_bases(kind))
+
+
+_NAMESPACES: Final = frozenset(
+    {("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "ChainMap")}
+)
+"""Classes of Python that a script uses as its own."""
+
+_PASSES_ON: Final = (
+    *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
+    *(functools.partialmethod, property, staticmethod, classmethod),
+)
+"""Classes of Python whose objects belong to others: a function with arguments, a bound method."""
+
+
+def _has_fields(value: Any) -> bool:
+    """True for a container of constant length whose arrays may grow each for itself."""
+    return is_instance(value, dict) or (length_of(value) or 0) <= _MOST_FIELDS
+
+
+_MOST_FIELDS: Final = 3
+
+
+def _is_record(value: Any) -> bool:
+    """True for a container whose items are rather fields than entries."""
+    length = length_of(value) or 0
+    return length < _FEWEST or (length == _FEWEST and is_instance(value, tuple))
 
 
 _OF_KERAS: Final = (
@@ -386,12 +446,12 @@ _OF_KERAS: Final = (
 
 def _attributes(value: Any) -> list[tuple[Any, Any]]:
     """Attributes of an object, without those of Keras and TensorFlow."""
-    fields = list(instance_dict(value).items())
+    fields = [*instance_dict(value).items(), *slot_values(value)]
     passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
 
 
-_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, MethodType)
+_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)
 _DATA: Final = ("x", "val_x")
 """Variables of Keras' `fit` and `evaluate` that hold the data as given, in each version."""
 
@@ -432,7 +492,9 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 def _variables_held(value: Any) -> list[tuple[str, Any]]:
     """Variables that a function of the script refers to, or that a generator of the script has."""
     if type(value) is FunctionType:
-        return [] if is_known_function(value) else closure_of(value)
+        if is_known_function(value):
+            return []
+        return [*closure_of(value), *instance_dict(value).items()]
     frame = generator_frame(value)
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
