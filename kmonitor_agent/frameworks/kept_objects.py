@@ -425,10 +425,7 @@ _PASSES_ON: Final = (
 
 def _has_fields(value: Any) -> bool:
     """True for a container of constant length whose arrays may grow each for itself."""
-    return is_instance(value, dict) or (length_of(value) or 0) <= _MOST_FIELDS
-
-
-_MOST_FIELDS: Final = 3
+    return is_instance(value, dict) or (length_of(value) or 0) <= _FEWEST
 
 
 def _is_record(value: Any) -> bool:
