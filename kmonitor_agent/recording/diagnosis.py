@@ -411,20 +411,8 @@ class KeptObjectCounter:
 
 _MOST_PLACES: Final = 1000
 _CONTAINERS: Final = frozenset(
-    {
-        "",
-        "list",
-        "tuple",
-        "dict",
-        "deque",
-        "set",
-        "frozenset",
-        "defaultdict",
-        "OrderedDict",
-        "UserDict",
-        "UserList",
-    }
-    | {"Queue", "LifoQueue", "PriorityQueue"}
+    {"", "list", "tuple", "dict", "deque", "set", "frozenset", "defaultdict", "OrderedDict"}
+    | {"UserDict", "UserList", "Queue", "LifoQueue", "PriorityQueue"}
 )
 
 
