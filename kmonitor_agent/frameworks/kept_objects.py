@@ -46,6 +46,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     FINALIZER,
     KERAS_MODEL,
     NUMBER_BYTES,
+    TRACED_FUNCTION,
     ObjectSize,
     SizeReader,
     TreeSize,
@@ -341,14 +342,16 @@ class KeptObjectWalk:
             total.join(self._reader.tree(measured[n]))
             n += 1
         like = size_of(measured[0]) or _like(measured[0])
-        if total.native is not None:
+        n_bytes = total.n_bytes / n * length
+        is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
+        if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None
             self._report(like if like and has_name else total.native, length, None, place)
             return
         is_mostly_one = total.largest is not None and 2 * total.largest_bytes >= total.n_bytes
         if total.largest is not None and is_mostly_one and not like:
             like = total.largest
-        self._report(like or _named("object"), length, total.n_bytes / n * length, place)
+        self._report(like or _named("object"), length, n_bytes, place)
 
     def _report(self, like: ObjectSize, count: int, n_bytes: float | None, place: Place) -> None:
         key = (like.kind, *place)

@@ -41,6 +41,11 @@ KERAS_MODEL: Final = "keras.Model"
 steps."""
 
 
+TRACED_FUNCTION: Final = "tf.function"
+"""Kind of a function of TensorFlow; the size of its traces is unknown, that of its closure is not.
+"""
+
+
 class _NoFinalizer:
     """Stands for that class in a Python that has another."""
 
@@ -240,6 +245,7 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("pandas", "DataFrame"): _table,
     ("pandas", "Series"): _table,
     ("matplotlib", "Figure"): _native("matplotlib.Figure"),
+    ("tensorflow", "PolymorphicFunction"): _native(TRACED_FUNCTION),
     ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }
@@ -397,20 +403,19 @@ class SizeReader:
             if id(each) in self.seen:
                 continue
             size = size_of(each)
-            if size is not None:
-                if self.is_new(size):
-                    total.add(size, scale)
-                    if size.has_objects:
-                        items = _referred_objects(each)
-                        waiting.extend((item, scale * of_all) for item, of_all in items)
-                self.seen.add(id(each))
-                continue
+            if size is not None and self.is_new(size):
+                total.add(size, scale)
+                if size.has_objects:
+                    items = _referred_objects(each)
+                    waiting.extend((item, scale * of_all) for item, of_all in items)
             self.seen.add(id(each))
+            if size is not None and size.kind != TRACED_FUNCTION:
+                continue
             if is_keras_model(type(each)):
                 total.add(ObjectSize(KERAS_MODEL, None, id(each)), scale)
             total.n_bytes += scale * _own_bytes(each)
-            items, of_all = _held_by(each)
-            waiting.extend((item, scale * of_all) for item in items)
+            held, of_all = _held_by(each)
+            waiting.extend((item, scale * of_all) for item in held)
         self.n_visited += nodes
         return total
 

@@ -124,6 +124,30 @@ def test_functions_of_data_sets_are_found_in_the_root_graph(monitor: Any, told: 
     assert (kept.n_bytes or 0.0) >= 2 * MIB * (EPOCHS // 2)
 
 
+def test_a_list_of_traced_functions_is_named_and_creating_one_is_advised(monitor: Any, told: Told):
+    tf: Any = pytest.importorskip("tensorflow")
+
+    def traced() -> Any:
+        @tf.function
+        def probe(values: Any) -> Any:
+            return tf.reduce_sum(values * values)
+
+        probe(tf.ones((4, 4)))
+        return probe
+
+    fit(small_model(), Keeps(traced), monitor, epochs=EPOCHS)
+
+    events = told(monitor)
+    kept = newest(events, "Keeps.kept")
+    assert (kept.kind, kept.n_bytes, kept.container) == ("tf.function", None, "list")
+    if keras.backend.backend() == "tensorflow":  # others do not count traces
+        verdict = verdict_of(events)
+        assert (verdict.cause, verdict.name) == ("retracing", "probe")
+        assert verdict.advice[0] == "function_once"
+        assert verdict.kept is not None
+        assert verdict.kept.place == "Keeps.kept"
+
+
 def fit_models(monitor: Any) -> None:
     histories: list[Any] = []
     for _ in range(EPOCHS):

@@ -217,7 +217,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
         "retained_traces": tr("traces of models that no longer exist are retained"),
-        "retracing": tr("{name} is retraced repeatedly").format(name=name or tr("a function")),
+        "retracing": _retracing_text(verdict),
         "compiled": tr("a function is recompiled for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
         "kept": kept_text(verdict),
@@ -253,6 +253,11 @@ def _memory_cause_text(verdict: Verdict) -> str:
             "memory allocated by Python is not freed; most of it was allocated at {line}"
         ).format(line=name)
     return texts.get(verdict.cause, "")
+
+
+def _retracing_text(verdict: Verdict) -> str:
+    text = tr("{name} is retraced repeatedly").format(name=verdict.name or tr("a function"))
+    return f"{text}; {kept_place_text(verdict.kept)}" if verdict.kept is not None else text
 
 
 def _counted_cause_text(verdict: Verdict) -> str:

@@ -363,6 +363,16 @@ def test_a_cause_of_a_part_of_the_growth_says_how_much_it_explains(slope: float,
     assert text.endswith("1.5 MiB each; this explains 60% of the growth") is is_said
 
 
+def test_a_place_that_keeps_traced_functions_is_named():
+    kept = KeptObjects("tf.function", 20, container="list", place="train.probes")
+
+    text = cause_text(replace(KEPT, cause="retracing", name="probe", kept=kept))
+
+    assert text == (
+        "probe is retraced repeatedly; tf.function objects are retained in train.probes (list)"
+    )
+
+
 def test_an_array_that_grows_is_named_by_its_attribute():
     assert KEPT.kept is not None
     kept = replace(KEPT.kept, count=1, container="")
