@@ -160,6 +160,7 @@ class KeptObjectWalk:
         self._owned: set[int] = set()  # items that count with their container
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
+        self._later: deque[tuple[Any, str]] = deque()  # tuples in containers, which may be many
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
@@ -215,8 +216,8 @@ class KeptObjectWalk:
                 self._waiting.append((value, f"{place}.{name}"))
 
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
-        while self._waiting and self.n_visited < most:
-            value, place = self._waiting.popleft()
+        while (self._waiting or self._later) and self.n_visited < most:
+            value, place = (self._waiting or self._later).popleft()
             if id(value) in self._seen or is_exactly(value, int, float, bool, type(None)):
                 continue
             if type(value) is str and str.__len__(value) < _LEAST_TEXT:
@@ -284,10 +285,11 @@ class KeptObjectWalk:
         is_record = _is_record(value) and id(value) not in self._entries
         are_fields = is_record or _has_fields(value)
         for each, name in _children(value, place):
+            waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
             if (is_constant or is_record) and (are_fields or size_of(each) is None):
-                self._waiting.append((each, name))
+                waiting.append((each, name))
             elif length_of(each) is not None:
-                self._waiting.append((each, name))
+                waiting.append((each, name))
                 self._entries.add(id(each))
 
     def _report_tree(self, value: Any, place: str) -> None:
