@@ -28,8 +28,11 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
+    ModuleType,
     TracebackType,
 )
 from typing import Any, Final
@@ -50,6 +53,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     ObjectSize,
     SizeReader,
     TreeSize,
+    attributes_of_function,
     bytes_of_buffer,
     closure_of,
     container_name,
@@ -100,6 +104,9 @@ _MOST_OBJECTS: Final = 4000
 _NEAR_THE_FIT: Final = 1000
 """Number of these visits for callbacks and model, before the variables of all modules, which may
 be many."""
+
+_LATER_EACH: Final = 4
+"""Each such visit is of a tuple in a container, of which there may be many."""
 
 _MOST_KEYS: Final = 32
 _MOST_ITEMS: Final = 8
@@ -160,7 +167,7 @@ class KeptObjectWalk:
         self._owned: set[int] = set()  # items that count with their container
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
-        self._later: deque[tuple[Any, str]] = deque()  # tuples in containers, which may be many
+        self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
@@ -217,10 +224,10 @@ class KeptObjectWalk:
 
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
         while (self._waiting or self._later) and self.n_visited < most:
-            value, place = (self._waiting or self._later).popleft()
-            if id(value) in self._seen or is_exactly(value, int, float, bool, type(None)):
-                continue
-            if type(value) is str and str.__len__(value) < _LEAST_TEXT:
+            is_turn_of_later = self._later and self.n_visited % _LATER_EACH == 0
+            queue = self._later if is_turn_of_later or not self._waiting else self._waiting
+            value, place = queue.popleft()
+            if id(value) in self._seen or _holds_nothing(value):
                 continue
             self._seen.add(id(value))
             self.n_visited += 1
@@ -409,6 +416,21 @@ def _is_short(key: Any) -> bool:
     return type(key) is str and len(key) <= _LONGEST_KEY
 
 
+_SIMPLE: Final = (
+    *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
+    *(property, staticmethod, classmethod),
+)
+
+
+def _holds_nothing(value: Any) -> bool:
+    """True for numbers, short texts, modules and plain functions: most values."""
+    if type(value) is FunctionType:
+        return not closure_of(value) and not attributes_of_function(value)
+    if type(value) is str:
+        return str.__len__(value) < _LEAST_TEXT
+    return is_exactly(value, *_SIMPLE)
+
+
 def _is_followed(kind: type) -> bool:
     """True for instances of the script's classes, for callbacks and for models."""
     if not is_known_class(kind) or (class_module(kind), class_name(kind)) in _NAMESPACES:
@@ -421,10 +443,7 @@ _NAMESPACES: Final = frozenset(
 )
 """Classes of Python that a script uses as its own."""
 
-_PASSES_ON: Final = (
-    *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
-    *(functools.partialmethod, property, staticmethod, classmethod),
-)
+_PASSES_ON: Final = (MethodType, BuiltinMethodType, MappingProxyType, functools.partial)
 """Classes of Python whose objects belong to others: a function with arguments, a bound method."""
 
 
@@ -496,7 +515,7 @@ def _variables_held(value: Any) -> list[tuple[str, Any]]:
     if type(value) is FunctionType:
         if is_known_function(value):
             return []
-        return [*closure_of(value), *instance_dict(value).items()]
+        return [*closure_of(value), *attributes_of_function(value)]
     frame = generator_frame(value)
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []

@@ -512,8 +512,19 @@ def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
 
 
 def _closure_values(function: FunctionType) -> list[Any]:
-    attributes = instance_dict(function)
-    return [*(value for _, value in closure_of(function)), *attributes.values()]
+    pairs = (*closure_of(function), *attributes_of_function(function))
+    return [value for _, value in pairs]
+
+
+def attributes_of_function(function: FunctionType) -> list[tuple[Any, Any]]:
+    """Attributes that were set on a function, and its annotations if these were ever read.
+
+    Asking for its `__dict__` would make one for each function that has none, and asking for its
+    annotations may run code of the script.
+    """
+    others = {id(function.__globals__), id(function.__builtins__), id(function.__kwdefaults__)}
+    dicts = [each for each in gc.get_referents(function) if type(each) is dict]
+    return [pair for each in dicts if id(each) not in others for pair in list(each.items())]
 
 
 def _traceback_values(trace: Any) -> list[Any]:

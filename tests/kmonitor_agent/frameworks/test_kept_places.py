@@ -288,7 +288,7 @@ def test_whatever_an_item_holds_is_measured(container: str, content: str):
 def test_containers_of_each_kind_are_found(container: str, content: str):
     start, add = CONTAINERS[container]
 
-    assert_found(growths_mib(module_name(start()), add, CONTENTS[content]))
+    assert_found(growths_mib(attribute(start()), add, CONTENTS[content]))
 
 
 @pytest.mark.parametrize("place", PLACES)
