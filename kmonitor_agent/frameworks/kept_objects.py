@@ -106,7 +106,8 @@ _NEAR_THE_FIT: Final = 1000
 be many."""
 
 _LATER_EACH: Final = 4
-"""Each such visit is of a tuple in a container, of which there may be many."""
+_MOST_LATER: Final = 1000
+"""Tuples in containers may be many: each fourth visit is of one, of at most so many."""
 
 _MOST_KEYS: Final = 32
 _MOST_ITEMS: Final = 8
@@ -168,6 +169,7 @@ class KeptObjectWalk:
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
         self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
+        self._n_later = 0
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
@@ -223,9 +225,7 @@ class KeptObjectWalk:
                 self._waiting.append((value, f"{place}.{name}"))
 
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
-        while (self._waiting or self._later) and self.n_visited < most:
-            is_turn_of_later = self._later and self.n_visited % _LATER_EACH == 0
-            queue = self._later if is_turn_of_later or not self._waiting else self._waiting
+        while self.n_visited < most and (queue := self._next_queue()):
             value, place = queue.popleft()
             if id(value) in self._seen or _holds_nothing(value):
                 continue
@@ -237,6 +237,13 @@ class KeptObjectWalk:
                 self._visit(value, place)
             except RuntimeError:  # another thread changed it meanwhile
                 continue
+
+    def _next_queue(self) -> deque[tuple[Any, str]]:
+        is_turn_of_later = not self._waiting or self.n_visited % _LATER_EACH == 0
+        if not self._later or not is_turn_of_later or self._n_later >= _MOST_LATER:
+            return self._waiting
+        self._n_later += 1
+        return self._later
 
     def _is_over(self) -> bool:
         self.is_cut_short = self.is_cut_short or self._is_late()
