@@ -16,17 +16,25 @@ No code of the script's runs, and no object is kept: the result is names and num
 
 import functools
 import inspect
-import os
 import re
 import sys
-import sysconfig
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from threading import get_ident
-from types import FrameType, FunctionType, GeneratorType, MethodType, TracebackType
+from types import (
+    BuiltinMethodType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import (
@@ -41,16 +49,22 @@ from kmonitor_agent.frameworks.object_sizes import (
     FINALIZER,
     KERAS_MODEL,
     NUMBER_BYTES,
+    TRACED_FUNCTION,
     ObjectSize,
     SizeReader,
     TreeSize,
+    attributes_of_function,
+    bytes_of_buffer,
     closure_of,
     container_name,
+    held_beside,
     is_keras_model,
     length_of,
     newest_items,
+    newest_keys,
     size_of,
 )
+from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
@@ -62,10 +76,10 @@ from kmonitor_agent.frameworks.script_values import (
     is_known_class,
     is_known_function,
     is_subclass,
-    items_of,
     own_attributes,
     running_shell,
     safe_getattr,
+    slot_values,
 )
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
@@ -91,6 +105,10 @@ _NEAR_THE_FIT: Final = 1000
 """Number of these visits for callbacks and model, before the variables of all modules, which may
 be many."""
 
+_LATER_EACH: Final = 4
+_MOST_LATER: Final = 1000
+"""Tuples in containers may be many: each fourth visit is of one, of at most so many."""
+
 _MOST_KEYS: Final = 32
 _MOST_ITEMS: Final = 8
 """Number of values of a dict (`_MOST_KEYS`) and of items of a list or the like that are searched
@@ -101,6 +119,9 @@ _ALL_MEASURED: Final = 128
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
 """Names that a notebook gives to the results of cells."""
+
+_LEAST_TEXT: Final = LEAST_BYTES // 8
+"""Minimum length of a text to visit; shorter ones are many, and small."""
 
 _LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
@@ -143,9 +164,12 @@ class KeptObjectWalk:
         self.n_visited = 0
         self._before = lengths_before
         self._seen: set[int] = set()
-        self._owned: set[int] = set()  # containers in containers, which count with those
+        self._entries: set[int] = set()  # containers in containers that grow
+        self._owned: set[int] = set()  # items that count with their container
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
+        self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
+        self._n_later = 0
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
@@ -189,9 +213,9 @@ class KeptObjectWalk:
             for frame in stacks.get(get_ident(), ()):
                 name = frame.f_code.co_name
                 path = frame.f_code.co_filename
-                if _is_script_file(path):
+                if is_script_file(path):
                     self._add_names(_locals_of(frame), name)
-        for name in _MODULES.of_script():
+        for name in MODULES.of_script():
             self._add_names(_variables(instance_dict(sys.modules.get(name))), name)
         self._add_names(_variables(_names_of_shell()), "__main__")
 
@@ -201,9 +225,9 @@ class KeptObjectWalk:
                 self._waiting.append((value, f"{place}.{name}"))
 
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
-        while self._waiting and self.n_visited < most:
-            value, place = self._waiting.popleft()
-            if id(value) in self._seen or is_exactly(value, int, float, bool, str, type(None)):
+        while self.n_visited < most and (queue := self._next_queue()):
+            value, place = queue.popleft()
+            if id(value) in self._seen or _holds_nothing(value):
                 continue
             self._seen.add(id(value))
             self.n_visited += 1
@@ -213,6 +237,13 @@ class KeptObjectWalk:
                 self._visit(value, place)
             except RuntimeError:  # another thread changed it meanwhile
                 continue
+
+    def _next_queue(self) -> deque[tuple[Any, str]]:
+        is_turn_of_later = not self._waiting or self.n_visited % _LATER_EACH == 0
+        if not self._later or not is_turn_of_later or self._n_later >= _MOST_LATER:
+            return self._waiting
+        self._n_later += 1
+        return self._later
 
     def _is_over(self) -> bool:
         self.is_cut_short = self.is_cut_short or self._is_late()
@@ -225,25 +256,32 @@ class KeptObjectWalk:
                 self._visit_container(value, place)
             return
         size = size_of(value)
+        n_bytes = bytes_of_buffer(value)
         if size is not None:
-            # One figure or data set that has a name is not what is kept of them.
-            is_large = (size.n_bytes or 0) >= LEAST_BYTES
-            if is_large and self._reader.is_new(size):
-                self._report(size, 1, size.n_bytes, (place, ""))
+            self._visit_sized(value, size, place)
+        elif n_bytes >= LEAST_BYTES:
+            self._report(_named(class_name(type(value))), 1, n_bytes, (place, ""))
         else:
             self._visit_object(value, place)
+
+    def _visit_sized(self, value: Any, size: ObjectSize, place: str) -> None:
+        if size.has_objects:
+            self._report_tree(value, place)
+        # One figure or data set that has a name is not what is kept of them.
+        elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
+            self._report(size, 1, size.n_bytes, (place, ""))
 
     def _visit_object(self, value: Any, place: str) -> None:
         kind: Any = type(value)
         if is_subclass(kind, (type,)):
-            if _is_of_script(value):
+            if is_of_script(value):
                 self._add_names(list(own_attributes(value).items()), class_name(value))
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
         elif is_exactly(value, FunctionType, GeneratorType):
             self._add_names(_variables_held(value), value.__name__)
-        elif kind is MethodType:
-            self._waiting.append((value.__self__, class_name(type(value.__self__))))
+        elif is_exactly(value, *_PASSES_ON):
+            self._waiting += [(each, place) for each in held_beside(value, {})]
         elif _is_followed(kind):
             self._add_names(_attributes(value), class_name(kind))
 
@@ -258,12 +296,15 @@ class KeptObjectWalk:
         key = self._add_container(value, place)
         # In a container that grows the items are measured, each with all that it holds.
         is_constant = self._before is not None and self._before.get(key) == self.lengths[key]
+        is_record = _is_record(value) and id(value) not in self._entries
+        are_fields = is_record or _has_fields(value)
         for each, name in _children(value, place):
-            kind: Any = type(each)
-            if length_of(each) is not None:
-                self._waiting.append((each, name))
-            elif is_constant and _is_followed(kind):
-                self._waiting.append((each, class_name(kind)))
+            waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
+            if (is_constant or is_record) and (are_fields or size_of(each) is None):
+                waiting.append((each, name))
+            elif length_of(each) is not None:
+                waiting.append((each, name))
+                self._entries.add(id(each))
 
     def _report_tree(self, value: Any, place: str) -> None:
         size = self._reader.tree(value)
@@ -294,10 +335,16 @@ class KeptObjectWalk:
             is_native = all(size.n_bytes is None for size in new)
             self._report(new[-1], length, None if is_native else n_bytes, place)
         elif is_exactly(items[-1], int, float, bool, type(None)):
-            self._report(_named("number"), length, float(NUMBER_BYTES * length), place)
+            n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
+            self._report(_named("number"), length, n_bytes, place)
         else:
             self._owned.update(map(id, items))
             self._measure_trees(items[-_NEWEST:], length, place)
+
+    def _bytes_of_keys(self, value: Any, length: int) -> float:
+        keys = newest_keys(value, _NEWEST)
+        n_bytes = sum(self._reader.tree(key).n_bytes for key in keys)
+        return n_bytes * length / max(1, len(keys))
 
     def _measure_trees(self, items: list[Any], length: int, place: Place) -> None:
         # The newest may be a variable's value too, which belongs there. And what the first one
@@ -311,14 +358,16 @@ class KeptObjectWalk:
             total.join(self._reader.tree(measured[n]))
             n += 1
         like = size_of(measured[0]) or _like(measured[0])
-        if total.native is not None:
+        n_bytes = total.n_bytes / n * length
+        is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
+        if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None
             self._report(like if like and has_name else total.native, length, None, place)
             return
         is_mostly_one = total.largest is not None and 2 * total.largest_bytes >= total.n_bytes
         if total.largest is not None and is_mostly_one and not like:
             like = total.largest
-        self._report(like or _named("object"), length, total.n_bytes / n * length, place)
+        self._report(like or _named("object"), length, n_bytes, place)
 
     def _report(self, like: ObjectSize, count: int, n_bytes: float | None, place: Place) -> None:
         key = (like.kind, *place)
@@ -343,7 +392,7 @@ def _named(kind: str) -> ObjectSize:
     return ObjectSize(kind, 0, 0)
 
 
-_PLAIN: Final = (list, tuple, dict, set, deque)
+_PLAIN: Final = (list, tuple, dict, set, frozenset, deque)
 
 
 def _like(item: Any) -> ObjectSize | None:
@@ -374,11 +423,46 @@ def _is_short(key: Any) -> bool:
     return type(key) is str and len(key) <= _LONGEST_KEY
 
 
+_SIMPLE: Final = (
+    *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
+    *(property, staticmethod, classmethod),
+)
+
+
+def _holds_nothing(value: Any) -> bool:
+    """True for numbers, short texts, modules and plain functions: most values."""
+    if type(value) is FunctionType:
+        return not closure_of(value) and not attributes_of_function(value)
+    if type(value) is str:
+        return str.__len__(value) < _LEAST_TEXT
+    return is_exactly(value, *_SIMPLE)
+
+
 def _is_followed(kind: type) -> bool:
     """True for instances of the script's classes, for callbacks and for models."""
-    if not is_known_class(kind):
+    if not is_known_class(kind) or (class_module(kind), class_name(kind)) in _NAMESPACES:
         return True
     return any(class_name(base) in {"Callback", "Model"} for base in class_bases(kind))
+
+
+_NAMESPACES: Final = frozenset(
+    {("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "ChainMap")}
+)
+"""Classes of Python that a script uses as its own."""
+
+_PASSES_ON: Final = (MethodType, BuiltinMethodType, MappingProxyType, functools.partial)
+"""Classes of Python whose objects belong to others: a function with arguments, a bound method."""
+
+
+def _has_fields(value: Any) -> bool:
+    """True for a container of constant length whose arrays may grow each for itself."""
+    return is_instance(value, dict) or (length_of(value) or 0) <= _FEWEST
+
+
+def _is_record(value: Any) -> bool:
+    """True for a container whose items are rather fields than entries."""
+    length = length_of(value) or 0
+    return length < _FEWEST or (length == _FEWEST and is_instance(value, tuple))
 
 
 _OF_KERAS: Final = (
@@ -390,12 +474,12 @@ _OF_KERAS: Final = (
 
 def _attributes(value: Any) -> list[tuple[Any, Any]]:
     """Attributes of an object, without those of Keras and TensorFlow."""
-    fields = list(instance_dict(value).items())
+    fields = [*instance_dict(value).items(), *slot_values(value)]
     passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
 
 
-_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, MethodType)
+_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)
 _DATA: Final = ("x", "val_x")
 """Variables of Keras' `fit` and `evaluate` that hold the data as given, in each version."""
 
@@ -436,9 +520,11 @@ def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 def _variables_held(value: Any) -> list[tuple[str, Any]]:
     """Variables that a function of the script refers to, or that a generator of the script has."""
     if type(value) is FunctionType:
-        return [] if is_known_function(value) else closure_of(value)
+        if is_known_function(value):
+            return []
+        return [*closure_of(value), *attributes_of_function(value)]
     frame = generator_frame(value)
-    if frame is None or not _is_script_file(frame.f_code.co_filename):
+    if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return _locals_of(frame)
 
@@ -484,78 +570,3 @@ def _log_handlers() -> list[Any]:
     known = instance_dict(sys.modules.get("logging")).get("_handlerList")
     refs = list.copy(known) if type(known) is list else []
     return [each for ref in refs if type(ref) is weakref.ref and (each := ref()) is not None]
-
-
-_INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_OURS: Final = f"{Path(__file__).parents[1]}{os.sep}"
-_STANDARD: Final = tuple(
-    f"{path}{os.sep}" for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-)
-
-
-class _ModuleNames:
-    """Names of the script's modules, a few among thousands of imported ones."""
-
-    def __init__(self) -> None:
-        self._n_modules = 0
-        self._of_script: list[str] = []
-
-    def of_script(self) -> list[str]:
-        modules = sys.modules
-        if len(modules) != self._n_modules:
-            self._n_modules = len(modules)
-            packages: dict[str, bool] = {}
-            self._of_script = [
-                name
-                for name in list(modules)
-                if type(name) is str and self._is_of_script(name, packages)
-            ]
-        return self._of_script
-
-    @staticmethod
-    def _is_of_script(name: str, packages: dict[str, bool]) -> bool:
-        if name == "__main__":
-            return True
-        package = name.partition(".")[0]
-        if package not in packages:
-            path = instance_dict(sys.modules.get(package)).get("__file__")
-            # One without a file of its own may lie beside the script, or not.
-            packages[package] = package not in sys.stdlib_module_names and (
-                path is None or _is_script_file(path)
-            )
-        return packages[package] and _is_script_file(
-            instance_dict(sys.modules.get(name)).get("__file__")
-        )
-
-
-_MODULES: Final = _ModuleNames()
-
-
-def _is_script_file(path: object) -> bool:
-    if type(path) is not str or path.startswith((_OURS, *_STANDARD)):
-        return False
-    if path.startswith("<frozen ") or any(part in path for part in _INSTALLED):
-        return False
-    # Another thing than text may run the script's code where it is asked for its text.
-    folders = (each for each in items_of(instance_dict(sys).get("path")) if type(each) is str)
-    return not path.startswith(_library_folders(tuple(islice(folders, 1, None))))
-
-
-@functools.cache
-def _library_folders(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of these folders that packages were installed into, as `pip install --target` does."""
-    return tuple(f"{path}{os.sep}" for path in paths if _has_packages(path))
-
-
-def _has_packages(folder: str) -> bool:
-    try:
-        return any(name.endswith(".dist-info") for name in os.listdir(folder))  # noqa: PTH208 - names alone
-    except OSError:
-        return False
-
-
-def _is_of_script(kind: type) -> bool:
-    module = sys.modules.get(class_module(kind))
-    return class_module(kind) == "__main__" or _is_script_file(
-        instance_dict(module).get("__file__")
-    )

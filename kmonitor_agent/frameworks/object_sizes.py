@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from types import FunctionType, MethodType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.model_parts import weights_of
@@ -39,6 +39,11 @@ NUMBER_BYTES: Final = 32
 KERAS_MODEL: Final = "keras.Model"
 """Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
 steps."""
+
+
+TRACED_FUNCTION: Final = "tf.function"
+"""Kind of a function of TensorFlow; the size of its traces is unknown, that of its closure is not.
+"""
 
 
 class _NoFinalizer:
@@ -240,18 +245,23 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("pandas", "DataFrame"): _table,
     ("pandas", "Series"): _table,
     ("matplotlib", "Figure"): _native("matplotlib.Figure"),
+    ("tensorflow", "PolymorphicFunction"): _native(TRACED_FUNCTION),
     ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }
 """Readers by package and class name."""
 
-_CONTAINERS: Final = (list, dict, deque, set)
+_CONTAINERS: Final[dict[int, Any]] = {
+    id(kind): kind for kind in (list, tuple, dict, deque, set, frozenset)
+}
+"""Classes by identity, since a metaclass may hash and compare."""
 
 
 def length_of(value: Any) -> int | None:
-    """Number of items of a list, dict, deque or set, of any subclass; None for anything else.
+    """Number of items of a list, tuple, dict, deque, set or frozenset; None for anything else.
 
-    Python's queues and the like, which keep their items in one of these, count like it.
+    Instances of subclasses count too, as do Python's queues and the like, which keep their items
+    in one of these.
     """
     value = _storage(value)
     base = _container_base(value)
@@ -268,7 +278,8 @@ def container_name(value: Any) -> str:
 
 
 def _container_base(value: Any) -> Any:
-    return next((each for each in _CONTAINERS if is_instance(value, each)), None)
+    known = map(_CONTAINERS.get, map(id, class_bases(type(value))))
+    return next((each for each in known if each is not None), None)
 
 
 def newest_items(value: Any, most: int) -> list[Any]:
@@ -282,7 +293,17 @@ def newest_items(value: Any, most: int) -> list[Any]:
         return list(islice(reversed(dict.values(value)), most))[::-1]
     if is_instance(value, deque):
         return list(islice(deque.__reversed__(value), most))[::-1]
-    return list(islice(set.__iter__(value), most)) if is_instance(value, set) else []
+    base: Any = next((each for each in (set, frozenset) if is_instance(value, each)), None)
+    return [] if base is None else list(islice(base.__iter__(value), most))
+
+
+def newest_keys(value: Any, most: int) -> list[Any]:
+    """Texts and tuples among the newest keys of a dict, at most `most`; none of a list."""
+    value = _storage(value)
+    if not is_instance(value, dict):
+        return []
+    newest = islice(reversed(dict[Any, Any].keys(value)), most)
+    return [each for each in newest if is_exactly(each, str, bytes, tuple)]
 
 
 _STORAGE: Final = {
@@ -382,37 +403,54 @@ class SizeReader:
             if id(each) in self.seen:
                 continue
             size = size_of(each)
-            if size is not None:
-                if self.is_new(size):
-                    total.add(size, scale)
-                    if size.has_objects:
-                        items = _referred_objects(each)
-                        waiting.extend((item, scale * of_all) for item, of_all in items)
-                self.seen.add(id(each))
-                continue
+            if size is not None and self.is_new(size):
+                total.add(size, scale)
+                if size.has_objects:
+                    items = _referred_objects(each)
+                    waiting.extend((item, scale * of_all) for item, of_all in items)
             self.seen.add(id(each))
+            if size is not None and size.kind != TRACED_FUNCTION:
+                continue
             if is_keras_model(type(each)):
                 total.add(ObjectSize(KERAS_MODEL, None, id(each)), scale)
             total.n_bytes += scale * _own_bytes(each)
-            items, of_all = _held_by(each)
-            waiting.extend((item, scale * of_all) for item in items)
+            held, of_all = _held_by(each)
+            waiting.extend((item, scale * of_all) for item in held)
         self.n_visited += nodes
         return total
 
 
 def _own_bytes(value: Any) -> int:
-    if is_exactly(value, str, bytes, bytearray):
-        return value.__sizeof__()
-    return _NODE_BYTES
+    base = _container_base(value)
+    if base in _HASHED:
+        return base.__sizeof__(value)
+    return bytes_of_buffer(value) or _NODE_BYTES
+
+
+_HASHED: Final = (dict, set, frozenset)
+"""Containers whose tables take more than a pointer for each item."""
+
+
+def bytes_of_buffer(value: Any) -> int:
+    """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
+    kind: Any = type(value)
+    is_buffer = is_exactly(value, str, bytes, bytearray) or (
+        (class_module(kind), class_name(kind)) in _BUFFERS and is_known_class(kind)
+    )
+    return kind.__sizeof__(value) if is_buffer else 0
+
+
+_BUFFERS: Final = frozenset({("array", "array"), ("_io", "BytesIO")})
+"""Modules and names of classes whose instances hold bytes."""
 
 
 def _held_by(value: Any) -> tuple[Iterable[Any], float]:
     """Contents of an object or a sample of them, and the factor from the sample to all of them."""
-    n = tuple.__len__(value) if is_instance(value, tuple) else length_of(value)
+    n = length_of(value)
     if n is None:
         return _attributes(value), 1.0
     items = newest_items(value, _SAMPLE)
-    return items, n / max(1, len(items))
+    return [*items, *newest_keys(value, _SAMPLE)], n / max(1, len(items))
 
 
 def _attributes(value: Any) -> Iterable[Any]:
@@ -421,7 +459,28 @@ def _attributes(value: Any) -> Iterable[Any]:
         if is_subclass(kind, (base,)):
             return read(value)
     fields = instance_dict(value)
-    return _model_variables(value, fields) if is_keras_model(kind) else list(fields.values())
+    if is_keras_model(kind):
+        return _model_variables(value, fields)
+    return [*fields.values(), *held_beside(value, fields)]
+
+
+def held_beside(value: Any, fields: dict[str, Any]) -> list[Any]:
+    """Objects that an object refers to otherwise than by its dict of attributes.
+
+    These are the values of slots and the parts of Python's own objects: a partial's arguments, a
+    generator's variables, what an iterator or a bound method belongs to. The garbage collector's
+    view has them all, and asks no code of the object's class.
+    """
+    listed = {id(fields), *map(id, fields.values())}
+    return [
+        each
+        for each in gc.get_referents(value)
+        if id(each) not in listed and not is_instance(each, *_SHARED)
+    ]
+
+
+_SHARED: Final = (ModuleType, type, FrameType, CodeType, weakref.ReferenceType)
+"""Classes of what objects refer to and do not own."""
 
 
 def is_keras_model(kind: type) -> bool:
@@ -453,7 +512,19 @@ def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
 
 
 def _closure_values(function: FunctionType) -> list[Any]:
-    return [value for _, value in closure_of(function)]
+    pairs = (*closure_of(function), *attributes_of_function(function))
+    return [value for _, value in pairs]
+
+
+def attributes_of_function(function: FunctionType) -> list[tuple[Any, Any]]:
+    """Attributes that were set on a function, and its annotations if these were ever read.
+
+    Asking for its `__dict__` would make one for each function that has none, and asking for its
+    annotations may run code of the script.
+    """
+    others = {id(function.__globals__), id(function.__builtins__), id(function.__kwdefaults__)}
+    dicts = [each for each in gc.get_referents(function) if type(each) is dict]
+    return [pair for each in dicts if id(each) not in others for pair in list(each.items())]
 
 
 def _traceback_values(trace: Any) -> list[Any]:
@@ -471,10 +542,7 @@ _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     ModuleType: lambda _: (),
     type: lambda _: (),
     FunctionType: _closure_values,
-    MethodType: lambda method: (method.__self__, method.__func__),
     TracebackType: _traceback_values,
-    BaseException: lambda error: (error.__traceback__, error.__context__),
-    FINALIZER: lambda call: (call.func, call.args, call.kwargs),
 }
 """Readers of attributes for classes that keep them elsewhere than in a dict.
 

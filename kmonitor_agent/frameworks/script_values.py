@@ -317,6 +317,23 @@ def instance_dict(owner: object) -> dict[str, Any]:
     return {}
 
 
+def slot_values(owner: object) -> list[tuple[str, Any]]:
+    """Names and values of the slots that an object's classes define; empty ones are left out."""
+    kind: Any = type(owner)
+    found: list[tuple[str, Any]] = []
+    for base in class_bases(kind):
+        names = _NAMES_OF.__get__(base)
+        if "__slots__" not in names:
+            continue
+        for name, slot in list(names.items()):
+            if type(slot) is MemberDescriptorType:
+                try:
+                    found.append((name, slot.__get__(owner, kind)))
+                except (AttributeError, TypeError):
+                    continue
+    return found
+
+
 def class_attribute(kind: type, name: str) -> Any:
     """Attribute of a class or one of its bases as it was defined; None if there is none."""
     for base in class_bases(kind):

@@ -48,7 +48,7 @@ _FOLLOWS: Final = (
 _STOPPED: Final = "the lines that allocate memory are unknown: tracemalloc was disabled"
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
-    | {"function", "matplotlib", "number", "object", "pandas", "tf"}
+    | {"bytes", "function", "matplotlib", "number", "object", "pandas", "str", "tf"}
     | {"tf_keras", "torch", "types", "weakref"}
 )
 """Packages whose type names are not private."""
@@ -419,8 +419,8 @@ _COUNTS_AFTER: Final = 3
 
 _MOST_PLACES: Final = 1000
 _CONTAINERS: Final = frozenset(
-    {"", "list", "dict", "deque", "set", "defaultdict", "OrderedDict", "UserDict", "UserList"}
-    | {"Queue", "LifoQueue", "PriorityQueue"}
+    {"", "list", "tuple", "dict", "deque", "set", "frozenset", "defaultdict", "OrderedDict"}
+    | {"UserDict", "UserList", "Queue", "LifoQueue", "PriorityQueue"}
 )
 
 

@@ -3085,7 +3085,7 @@
         <translation>非 Keras 自带</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>DataFrames</source>
         <translation>DataFrame</translation>
     </message>
@@ -3523,7 +3523,7 @@
         <translation>历史与比较</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>History objects, each with its model,</source>
         <translation>History 对象（各自带着它的模型）</translation>
     </message>
@@ -3698,7 +3698,7 @@
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>JAX arrays</source>
         <translation>JAX 数组</translation>
     </message>
@@ -3775,7 +3775,7 @@
         <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>Keras variables</source>
         <translation>Keras 变量</translation>
     </message>
@@ -4322,7 +4322,7 @@
         <translation>仅提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>NumPy arrays</source>
         <translation>NumPy 数组</translation>
     </message>
@@ -4419,7 +4419,7 @@
         <translation>内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>Out, the notebook's stored cell outputs</source>
         <translation>Out（笔记本各单元格的结果）</translation>
     </message>
@@ -4666,12 +4666,12 @@
         <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>PyTorch tensors</source>
         <translation>PyTorch 张量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>PyTorch tensors with their graphs</source>
         <translation>带计算图的 PyTorch 张量</translation>
     </message>
@@ -5530,7 +5530,7 @@
         <translation>TensorFlow 取得的显存会一直保留到进程结束：重新加载之后，驱动和 nvidia-smi 显示的和以前一样多。下降的只是正在使用的部分。池中空闲的部分可供本进程使用，其他进程不能用。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>TensorFlow tensors</source>
         <translation>TensorFlow 张量</translation>
     </message>
@@ -5540,7 +5540,7 @@
         <translation>无法读取 TensorFlow 的分配器：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>TensorFlow's root graph</source>
         <translation>TensorFlow 的根图</translation>
     </message>
@@ -6709,17 +6709,17 @@
         <translation>在 hub 的数据库中已损坏</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>dataset functions (from_generator, py_function) and their closures</source>
         <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>dataset iterators</source>
         <translation>数据集的迭代器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>datasets</source>
         <translation>数据集</translation>
     </message>
@@ -6873,7 +6873,7 @@
         <translation>失败：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>figures</source>
         <translation>图形</translation>
     </message>
@@ -6967,12 +6967,12 @@
         <translation>函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>functions and their closures</source>
         <translation>函数及其引用的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>functions registered with weakref.finalize</source>
         <translation>用 weakref.finalize 登记的函数</translation>
     </message>
@@ -7531,7 +7531,7 @@
         <translation>第 {n} 个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>models</source>
         <translation>模型</translation>
     </message>
@@ -7829,7 +7829,7 @@
         <translation>所保留对象的数量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>numbers</source>
         <translation>数字</translation>
     </message>
@@ -7839,7 +7839,7 @@
         <translation>未安装 nvidia-ml-py</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>objects</source>
         <translation>对象</translation>
     </message>
@@ -8081,7 +8081,7 @@
         <translation>按比例分摊的内存 (PSS, smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>pyplot, which retains each figure that is not closed</source>
         <translation>pyplot（它保留每个未关闭的图形）</translation>
     </message>
@@ -8499,7 +8499,7 @@
         <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>the frames of the last error (sys.last_traceback)</source>
         <translation>最近一次错误的栈帧（sys.last_traceback）</translation>
     </message>
@@ -8669,7 +8669,7 @@
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>the script retains more and more objects</source>
         <translation>脚本保留的内容越来越多</translation>
     </message>
@@ -8722,6 +8722,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>there was nothing to release</source>
         <translation>没有可释放的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>this explains {part} of the growth</source>
+        <translation>这解释了增长的 {part}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -9156,7 +9161,7 @@
         <translation>{host} 在线，但拒绝 ssh。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{kind} objects</source>
         <translation>{kind} 对象</translation>
     </message>
@@ -9512,7 +9517,7 @@
         <translation>{percent} 的时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} is growing: {what}</source>
         <translation>{place} 在增长：{what}</translation>
     </message>
@@ -9817,12 +9822,12 @@
         <translation>{what} +{per_unit} / {per}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} are retained in {place}</source>
         <translation>{what}保留在 {place} 中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} of {like}</source>
         <translation>{what} {like} </translation>
     </message>
@@ -9832,7 +9837,7 @@
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what}, {size} each</source>
         <translation>{what}，每个 {size}</translation>
     </message>
@@ -9842,7 +9847,7 @@
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what}: +{per_unit} / {per}</source>
         <translation>{what}：+{per_unit} / {per}</translation>
     </message>

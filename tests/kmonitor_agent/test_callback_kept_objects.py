@@ -61,14 +61,14 @@ class Keeps(keras.callbacks.Callback):
         self.kept.append(self._make())
 
 
-def verdict_of(events: list[AnyEvent]) -> Verdict:
+def verdict_of(events: list[AnyEvent], metric: str = "ram") -> Verdict:
     judge = RunJudge()
     for event in events:
         if isinstance(event, Sample):
             continue  # has the memory that there is
         judge.read(event.t_s, event)
         judge.judge()
-    return next(each for each in judge.newest_verdicts() if each.metric == "ram")
+    return next(each for each in judge.newest_verdicts() if each.metric == metric)
 
 
 def newest(events: list[AnyEvent], place: str) -> KeptObjects:
@@ -122,6 +122,30 @@ def test_functions_of_data_sets_are_found_in_the_root_graph(monitor: Any, told: 
     kept = newest(told(monitor), "tf.Graph")
     assert (kept.kind, kept.container) == ("function", "list")
     assert (kept.n_bytes or 0.0) >= 2 * MIB * (EPOCHS // 2)
+
+
+def test_a_list_of_traced_functions_is_named_and_creating_one_is_advised(monitor: Any, told: Told):
+    tf: Any = pytest.importorskip("tensorflow")
+
+    def traced() -> Any:
+        @tf.function
+        def probe(values: Any) -> Any:
+            return tf.reduce_sum(values * values)
+
+        probe(tf.ones((4, 4)))
+        return probe
+
+    fit(small_model(), Keeps(traced), monitor, epochs=EPOCHS)
+
+    events = told(monitor)
+    kept = newest(events, "Keeps.kept")
+    assert (kept.kind, kept.n_bytes, kept.container) == ("tf.function", None, "list")
+    if keras.backend.backend() == "tensorflow":  # others do not count traces
+        for verdict in (verdict_of(events), verdict_of(events, "graph")):
+            assert (verdict.cause, verdict.name) == ("retracing", "probe")
+            assert verdict.advice[0] == "function_once"
+            assert verdict.kept is not None
+            assert verdict.kept.place == "Keeps.kept"
 
 
 def fit_models(monitor: Any) -> None:

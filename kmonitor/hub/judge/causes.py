@@ -260,13 +260,35 @@ def explain_growth(
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
-    # What a comparison of allocations did not show, the next one does not show either.
+    # A second comparison of allocations would show no more than the first.
     known = {Remedy.DIAGNOSE} if is_compared else set[Remedy]()
     advice = tuple(each for each in _ADVICE[cause] if each not in known)
     found = GrowthExplanation(cause, _confidence(cause), because, _function(because), advice)
     if cause in {Cause.KEPT, Cause.REBUILT}:
         found = _with_kept(found)
-    return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
+    if cause is not Cause.RETRACING:
+        return found
+    return _with_functions(_with_change(found, changed or {}), grew_with)
+
+
+TRACED_FUNCTION: Final = "tf.function"
+"""Kind of kept objects that each keep their own traces."""
+
+
+def _with_functions(
+    found: GrowthExplanation, grew_with: Sequence[CounterGrowth]
+) -> GrowthExplanation:
+    """The same with the place that keeps new functions, each traced for the first time."""
+    functions = [one for one in grew_with if one.kept and one.kept.kind == TRACED_FUNCTION]
+    if not functions or found.changed not in {"", PYTHON_VALUES}:
+        return found
+    advice = (each for each in found.advice if each is not Remedy.TENSORS_NOT_NUMBERS)
+    return replace(
+        found,
+        kept=functions[0].kept,
+        because=(*found.because, functions[0]),
+        advice=tuple(dict.fromkeys((Remedy.FUNCTION_ONCE, *advice))),
+    )
 
 
 _OF_PLACES: Final = {

@@ -206,7 +206,7 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
 
 
 _KEPT_SHARE: Final = 0.5
-"""Share of the growth from which kept bytes explain it."""
+"""Share of the growth from which kept bytes explain it, those of all named places together."""
 
 _OF_INTERVALS: Final = 0.8
 """Share of the units in which the number of objects of unknown size must rise."""
@@ -218,18 +218,40 @@ _FEWEST_COUNTS: Final = 2
 """A count costs a hundredth of the time since the one before: a few units, or ten."""
 
 
+_LEAST_NAMED: Final = 0.1
+"""Minimum share of the growth of a place that is named beside a larger one."""
+
+_MOST_NAMED: Final = 3
+
+
 def kept_growth(
     counters: Sequence[Counter], growth: Growth, share: float = _KEPT_SHARE
 ) -> list[CounterGrowth]:
-    """Growth of kept objects that explains growth; for series that are not yet judged.
+    """Growth of kept objects that explains growth, the largest first.
+
+    Several places may explain it together: at most three are named.
 
     Args:
         counters: Counts over the same units as the judged series.
         share: Smallest share of the growth for which kept bytes explain it.
     """
-    kept = (counter for counter in counters if counter.kind in KEPT)
-    found = (_kept_growth(counter, growth, share) for counter in kept)
-    return [one for one in found if one is not None]
+    of_kept = (counter for counter in counters if counter.kind in KEPT)
+    found = [one for each in of_kept if (one := _kept_growth(each, growth, _LEAST_NAMED))]
+    sized = [one for one in found if one.kind is CounterKind.KEPT_BYTES]
+    sized = sorted(sized, key=lambda one: -one.per_unit.middle)[:_MOST_NAMED]
+    explained = sum(one.per_unit.middle for one in sized)
+    if growth.slope is not None and explained < share * growth.slope.middle:
+        sized = []
+    return [*sized, *(one for one in found if one.kind is not CounterKind.KEPT_BYTES)]
+
+
+def with_newest_kept(
+    found: Sequence[CounterGrowth], kept: Sequence[CounterGrowth]
+) -> list[CounterGrowth]:
+    """Counters that grew, with newer growth of kept objects in place of an older one."""
+    places = {one.kept.place for one in kept if one.kept is not None}
+    others = [one for one in found if one.kept is None or one.kept.place not in places]
+    return [*others, *kept]
 
 
 def _kept_growth(

@@ -27,6 +27,7 @@ from typing import Final
 import numpy as np
 
 from kmonitor.hub.judge.counters import (
+    KEPT,
     Counter,
     CounterGrowth,
     CounterKind,
@@ -215,8 +216,8 @@ def _grown(
     counters: Sequence[Counter], growth: Growth, counted: tuple[CounterGrowth, ...] = ()
 ) -> tuple[CounterGrowth, ...]:
     """Counters that grew over the window, and those that were counted."""
-    rated = (counter_growth(counter, growth) for counter in counters)
-    found = [one for one in rated if one is not None]
+    rated = (counter_growth(each, growth) for each in counters if each.kind not in KEPT)
+    found = [one for one in rated if one is not None] + kept_growth(counters, growth)
     kinds = {(one.kind, one.function) for one in found}
     return (*(one for one in counted if (one.kind, one.function) not in kinds), *found)
 

@@ -26,6 +26,7 @@ from kmonitor.hub.judge.counters import (
     CounterGrowth,
     counter_growth,
     kept_growth,
+    with_newest_kept,
 )
 from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
 from kmonitor.hub.judge.detectors import (
@@ -466,7 +467,7 @@ class RunJudge:
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
             # Not alarmed yet, or since bytes were added evenly: what is kept is not in it.
-            grew_with += kept_growth(counters, growth)
+            grew_with = with_newest_kept(grew_with, kept_growth(counters, growth))
         if judgement.state is GrowthState.RISING and not grew_with:
             return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
+from kmonitor.hub.judge.causes import TRACED_FUNCTION
 from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import Growth
@@ -151,8 +152,9 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         if traces > before.get(name, 0.0):
             counts = _array(unit.functions.get(name, 0.0) for unit in units)
             found.append(Counter(CounterKind.TRACES, counts, name))
-    if metric in {"ram", "vram", "step_time"}:
-        found += _kept_counters(units, is_on_device=metric == "vram")
+    if metric in {"ram", "vram", "step_time", "graph"}:
+        kept = _kept_counters(units, is_on_device=metric == "vram")
+        found += [one for one in kept if metric != "graph" or _are_traced(one.kept)]
     return [counter for counter in found if np.isfinite(counter.values).any()]
 
 
@@ -194,6 +196,10 @@ def _of_place(
     if len(later) >= _UNCHANGED:
         found[later[-1]] = found[last]
     return found
+
+
+def _are_traced(kept: KeptObjects | None) -> bool:
+    return kept is not None and kept.kind == TRACED_FUNCTION
 
 
 def _kept_key(kept: KeptObjects) -> _KeptKey:

@@ -8,12 +8,12 @@ from kmonitor.ui.text.formats import (
     change_text,
     count_text,
     duration_text,
-    number_text,
     percent_text,
     rate_text,
 )
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
+from kmonitor.ui.verdicts.kept_text import counted_change_text, kept_place_text, kept_text
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
     slower_since_text,
@@ -23,7 +23,7 @@ from kmonitor.ui.verdicts.time_text import (
     unit_name,
 )
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
     TIME_METRICS,
@@ -41,7 +41,6 @@ MIN_UNITS: Final = 10
 _MORE_UNITS: Final = 4
 """Further units: a rise is judged five times before it is reported as growth."""
 
-_WHOLE_FROM: Final = 10.0
 Tone = Literal["mute", "ok", "warn", "crit"]
 
 
@@ -218,10 +217,10 @@ def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
         "retained_traces": tr("traces of models that no longer exist are retained"),
-        "retracing": tr("{name} is retraced repeatedly").format(name=name or tr("a function")),
+        "retracing": _retracing_text(verdict),
         "compiled": tr("a function is recompiled for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
-        "kept": _kept_text(verdict),
+        "kept": kept_text(verdict),
         "python": tr("Python objects are kept alive"),
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
@@ -256,6 +255,11 @@ def _memory_cause_text(verdict: Verdict) -> str:
     return texts.get(verdict.cause, "")
 
 
+def _retracing_text(verdict: Verdict) -> str:
+    text = tr("{name} is retraced repeatedly").format(name=verdict.name or tr("a function"))
+    return f"{text}; {kept_place_text(verdict.kept)}" if verdict.kept is not None else text
+
+
 def _counted_cause_text(verdict: Verdict) -> str:
     """For example "files are written and never removed: data/part-*.bin"."""
     texts = {
@@ -287,69 +291,6 @@ def _arenas_text(fill: ArenaFill | None) -> str:
     return tr(
         "malloc retains freed memory for reuse: {size} in {n} arenas, at most {largest} in one"
     ).format(n=count_text(fill.arenas), **sizes)
-
-
-def _kept_text(verdict: Verdict) -> str:
-    """For example "NumPy arrays of (32, 10) float32 are retained in Log.history: +12 / epoch"."""
-    kept = verdict.kept
-    if kept is None:
-        return tr("the script retains more and more objects")
-    text = kept_place_text(kept)
-    by_place = [one for one in verdict.grew_with if one.name == kept.place]
-    if not by_place:
-        return text
-    one = by_place[0]
-    rate = _counted(one.per_unit)
-    if one.kind == "kept_bytes":
-        rate = change_text(one.per_unit, "bytes")
-    text = tr("{what}: +{per_unit} / {per}").format(
-        what=text, per_unit=rate, per=unit_name(verdict)
-    )
-    if kept.n_bytes is None or kept.count <= 1:
-        return text
-    return tr("{what}, {size} each").format(what=text, size=bytes_text(kept.n_bytes / kept.count))
-
-
-def kept_place_text(kept: KeptObjects) -> str:
-    """Objects and their place: "NumPy arrays of (32, 10) float32 are retained in Log.history"."""
-    kinds = {
-        "numpy.ndarray": tr("NumPy arrays"),
-        "tensorflow.Tensor": tr("TensorFlow tensors"),
-        "torch.Tensor": tr("PyTorch tensors"),
-        "torch.Tensor with graph": tr("PyTorch tensors with their graphs"),
-        "jax.Array": tr("JAX arrays"),
-        "keras.Variable": tr("Keras variables"),
-        "keras.History": tr("History objects, each with its model,"),
-        "keras.Model": tr("models"),
-        "pandas.DataFrame": tr("DataFrames"),
-        "matplotlib.Figure": tr("figures"),
-        "tf.data.Dataset": tr("datasets"),
-        "tf.data.Iterator": tr("dataset iterators"),
-        "function": tr("functions and their closures"),
-        "number": tr("numbers"),
-        "object": tr("objects"),
-    }
-    if kept.place == "tf.Graph":
-        what = tr("dataset functions (from_generator, py_function) and their closures")
-        return tr("{what} are retained in {place}").format(
-            what=what, place=tr("TensorFlow's root graph")
-        )
-    what = kinds.get(kept.kind) or tr("{kind} objects").format(kind=kept.kind)
-    if kept.shape:
-        like = f"{kept.shape} {kept.dtype}".strip()
-        what = tr("{what} of {like}").format(what=what, like=like)
-    places = {
-        "Out": tr("Out, the notebook's stored cell outputs"),
-        "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
-        "weakref.finalize": tr("functions registered with weakref.finalize"),
-        "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
-    }
-    place = places.get(kept.place, kept.place)
-    if kept.container and kept.place not in places:
-        place = f"{place} ({kept.container})"
-    if not kept.container and kept.count == 1 and kept.place not in places:
-        return tr("{place} is growing: {what}").format(place=place, what=what)
-    return tr("{what} are retained in {place}").format(what=what, place=place)
 
 
 def growing_part_text(verdict: Verdict) -> str:
@@ -579,7 +520,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     }
     is_size = one.kind.endswith("_bytes")
     texts = [
-        change_text(value, "bytes") if is_size else _counted(value)
+        change_text(value, "bytes") if is_size else counted_change_text(value)
         for value in (one.per_unit, one.low, one.high)
     ]
     what = kinds.get(one.kind, one.kind)
@@ -589,11 +530,6 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         what=what, per_unit=texts[0], per=unit_name(verdict)
     )
     return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"
-
-
-def _counted(value: float) -> str:
-    # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
-    return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
 
 
 def _change(verdict: Verdict, value: float) -> str:

@@ -186,7 +186,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
         advice: Possible remedies, the mildest first.
         filling: With "filling", the fill level of the cache.
         arenas: With "arenas", the memory that they keep.
-        kept: With "kept" and "rebuilt", the objects and the place that keeps them; None: unknown.
+        kept: With "kept", "rebuilt" and "retracing", the objects and the place that keeps them;
+            None: unknown.
         where: The part of the units in which nearly all of the growth occurs: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
             "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`;

@@ -251,6 +251,21 @@ def test_what_a_callback_keeps_is_found_beside_thousands_of_variables(
     assert kept(recorder)['Recorder.history["outputs"]'].count == 3
 
 
+def test_what_a_module_keeps_is_found_beside_thousands_of_functions(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    module = sys.modules[__name__]
+    for n in range(5000):
+        monkeypatch.setattr(module, f"f{n}", eval("lambda: None"), raising=False)  # noqa: S307
+    holder = SimpleNamespace(held=[array() for _ in range(3)])
+    monkeypatch.setattr(module, "last", {"holder": {"of": holder}}, raising=False)
+
+    walk = KeptObjectWalk()
+    walk.search([], None)
+
+    assert walk.lengths.get(("SimpleNamespace.held", "list")) == 3
+
+
 def test_numbers_are_named_only_once_they_take_a_mebibyte():
     recorder = Recorder()
     recorder.history = [0.5] * 100

@@ -13,6 +13,7 @@ from kmonitor.hub.judge.causes import (
 )
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth, WhyNot
+from kmonitor_agent.wire.messages.events import KeptObjects
 
 GROWING = Growth(None, 3, 30, rise=100.0)
 STEADY = Growth(WhyNot.TOO_SMALL, 3, 30)
@@ -147,6 +148,30 @@ def test_steps_that_slow_down_from_model_to_model_are_told_as_models():
     assert found is not None
     assert (found.cause, found.confidence) == (Cause.REBUILT, Confidence.FITTING)
     assert Remedy.TENSORS_NOT_NUMBERS not in found.advice
+
+
+PROBES = KeptObjects("tf.function", 20, container="list", place="train.probes")
+
+
+@pytest.mark.parametrize(
+    ("changed", "first"),
+    [(PYTHON_VALUES, Remedy.FUNCTION_ONCE), ("x (8, 64) \u2192 (9, 64)", Remedy.ONE_SHAPE)],
+)
+def test_a_place_that_keeps_new_functions_is_named_and_creating_one_comes_first(
+    changed: str, first: Remedy
+):
+    grew_with = [
+        CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), "probe"),
+        CounterGrowth(K.KEPT_OBJECTS, Slope(1.0, 1.0, 1.0), kept=PROBES),
+    ]
+
+    found = explain_growth(GROWING, grew_with, changed={"probe": changed})
+
+    assert found is not None
+    assert found.cause is Cause.RETRACING
+    assert found.advice[0] is first
+    assert Remedy.TENSORS_NOT_NUMBERS not in found.advice
+    assert found.kept == (PROBES if first is Remedy.FUNCTION_ONCE else None)
 
 
 def test_a_function_may_be_made_anew_where_no_tensor_differs():

@@ -111,6 +111,43 @@ def test_a_place_that_no_longer_grows_explains_no_growth(*, is_counted_full: boo
     assert open_epochs[-1] - 12 < units
 
 
+def of_places(*a_unit_mib: float) -> Callable[[int], list[KeptObjects]]:
+    def kept(unit: int) -> list[KeptObjects]:
+        return [
+            replace(ARRAYS, count=unit, n_bytes=unit * mib * MIB, place=f"place{n}")
+            for n, mib in enumerate(a_unit_mib)
+        ]
+
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("a_unit_mib", "named"),
+    [
+        ((2.0, 5.0), ["place1", "place0"]),
+        ((3.0, 3.0), ["place0", "place1"]),
+        ((2.0, 2.0, 2.0), ["place0", "place1", "place2"]),
+        ((2.0, 1.0, 1.5, 3.0), ["place3", "place0", "place2"]),
+        ((7.0, 0.5), ["place0"]),
+    ],
+)
+def test_places_that_explain_growth_together_are_named_largest_first(
+    a_unit_mib: tuple[float, ...], named: list[str]
+):
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_places(*a_unit_mib)))
+
+    assert verdict.cause == "kept"
+    assert verdict.kept is not None
+    assert verdict.kept.place == named[0]
+    assert [one.name for one in verdict.grew_with if one.kind == "kept_bytes"] == named
+
+
+def test_places_that_explain_less_than_half_together_are_not_named():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_places(2.0, 1.5)))
+
+    assert (verdict.cause, verdict.kept) == ("unknown", None)
+
+
 def test_units_that_were_too_short_to_count_in_are_passed_over():
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(8.0), each=7))
 

@@ -345,6 +345,34 @@ def test_what_the_script_keeps_is_named_with_its_place_and_size():
     )
 
 
+def test_all_places_that_grow_are_named():
+    grew = [
+        CorrelatedGrowth("kept_bytes", 9 * MIB, 9 * MIB, 9 * MIB, "Recorder.history"),
+        CorrelatedGrowth("kept_bytes", 3 * MIB, 3 * MIB, 3 * MIB, "train.later"),
+    ]
+
+    text = with_plain_spaces(cause_text(replace(KEPT, slope=12 * MIB, grew_with=grew)))
+
+    assert text.endswith("(list): +9.00 MiB / epoch, 1.5 MiB each; train.later: +3.00 MiB / epoch")
+
+
+@pytest.mark.parametrize(("slope", "is_said"), [(14 * MIB, False), (20 * MIB, True)])
+def test_a_cause_of_a_part_of_the_growth_says_how_much_it_explains(slope: float, is_said: bool):  # noqa: FBT001
+    text = with_plain_spaces(cause_text(replace(KEPT, slope=slope)))
+
+    assert text.endswith("1.5 MiB each; this explains 60% of the growth") is is_said
+
+
+def test_a_place_that_keeps_traced_functions_is_named():
+    kept = KeptObjects("tf.function", 20, container="list", place="train.probes")
+
+    text = cause_text(replace(KEPT, cause="retracing", name="probe", kept=kept))
+
+    assert text == (
+        "probe is retraced repeatedly; tf.function objects are retained in train.probes (list)"
+    )
+
+
 def test_an_array_that_grows_is_named_by_its_attribute():
     assert KEPT.kept is not None
     kept = replace(KEPT.kept, count=1, container="")

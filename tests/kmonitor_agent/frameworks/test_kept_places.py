@@ -1,0 +1,371 @@
+# pyright: reportImplicitOverride=false
+"""Growth is found whatever holds it: replaced containers, slots, closures, partials, records."""
+
+import array as arrays
+import functools
+import io
+import sys
+from collections import ChainMap, Counter, namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
+
+MIB = 2**20
+
+
+class Recorder:
+    """A callback of the script's."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.held = value
+
+
+@dataclass
+class Trial:
+    text: str
+    outputs: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    kept: Any
+
+
+class Entry:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+Named = namedtuple("Named", "name kept")  # noqa: PYI024 - as in a script
+
+
+def data() -> Any:
+    return np.full(MIB // 8, 1.5)
+
+
+def drawing() -> Callable[[str], Any]:
+    outputs = data()
+
+    def draw(title: str) -> Any:
+        return title, outputs.mean()
+
+    return draw
+
+
+def waiting() -> Iterator[Any]:
+    def play() -> Iterator[Any]:
+        outputs = data()
+        yield 0
+        yield outputs
+
+    player = play()
+    next(player)
+    return player
+
+
+def failed() -> ValueError:
+    error = ValueError("no")
+    error.__dict__["outputs"] = data()
+    return error
+
+
+CONTENTS: dict[str, Callable[[], Any]] = {
+    "array": data,
+    "text": lambda: "x" * MIB,
+    "bytearray": lambda: bytearray(MIB),
+    "array.array": lambda: arrays.array("d", bytes(MIB)),
+    "memoryview": lambda: memoryview(bytes(MIB)),
+    "BytesIO": lambda: io.BytesIO(bytes(MIB)),
+    "tuple": lambda: tuple(n + 0.5 for n in range(MIB // 32)),
+    "texts of a dict": lambda: {"k" * MIB: 1},
+    "dataclass": lambda: Trial("", data()),
+    "slots": lambda: Slotted(data()),
+    "namedtuple": lambda: Named("", data()),
+    "closure": drawing,
+    "partial of a closure": lambda: functools.partial(drawing(), "t"),
+    "argument of a partial": lambda: functools.partial(print, data()),
+    "keyword of a partial": lambda: functools.partial(print, end=data()),
+    "method of a list": lambda: [data()].append,
+    "generator": waiting,
+    "iterator": lambda: iter([data()]),
+    "argument of an error": lambda: ValueError(data()),
+    "attribute of an error": failed,
+    "read-only dict": lambda: MappingProxyType({"a": data()}),
+}
+
+Pair = tuple[Callable[[], Any], Callable[[Any, Any], Any]]
+
+
+def changed(change: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
+    """A function that changes its first argument and returns it."""
+
+    def add(held: Any, value: Any) -> Any:
+        change(held, value)
+        return held
+
+    return add
+
+
+CONTAINERS: dict[str, Pair] = {
+    "list": (list, changed(lambda held, value: held.append(value))),
+    "copied list": (list, lambda held, value: [*held, value]),
+    "copied tuple": (tuple, lambda held, value: (*held, value)),
+    "copied dict": (dict, lambda held, value: {**held, len(held): value}),
+    "copied frozenset": (frozenset, lambda held, value: held | {Entry(value)}),
+    "copied read-only dict": (
+        lambda: MappingProxyType({}),
+        lambda held, value: MappingProxyType({**held, len(held): value}),
+    ),
+    "tuple of a dict": (
+        lambda: {"a": ()},
+        lambda held, value: {"a": (*held["a"], value)},
+    ),
+    "tuple of a namedtuple": (
+        lambda: Named("", ()),
+        lambda held, value: held._replace(kept=(*held.kept, value)),
+    ),
+    "replaced dataclass": (
+        lambda: Slotted(()),
+        lambda held, value: replace(held, kept=(*held.kept, value)),
+    ),
+    "list in slots": (
+        lambda: Slotted([]),
+        changed(lambda held, value: held.kept.append(value)),
+    ),
+    "linked tuples": (lambda: None, lambda held, value: (value, held)),
+    "ChainMap": (ChainMap, lambda held, value: held.new_child({0: value})),
+    "list of a partial": (
+        lambda: functools.partial(print, []),
+        changed(lambda held, value: held.args[0].append(value)),
+    ),
+    "partials of partials": (
+        lambda: functools.partial(print),
+        functools.partial,
+    ),
+    "array of objects": (
+        lambda: np.empty(0, object),
+        lambda held, value: np.concatenate([held, np.array([value, None], object)[:1]]),
+    ),
+}
+
+VALUES: dict[str, Pair] = {
+    "np.concatenate": (lambda: np.zeros(0), lambda held, _: np.concatenate([held, data()])),
+    "text": (str, lambda held, _: held + "y" * MIB),
+    "bytes": (bytes, lambda held, _: held + b"y" * MIB),
+    "BytesIO": (io.BytesIO, changed(lambda held, _: held.write(bytes(MIB)))),
+    "tuple of numbers": (tuple, lambda held, _: held + tuple(n + 0.5 for n in range(MIB // 32))),
+    "counted texts": (
+        Counter,
+        changed(lambda held, _: held.update(f"{len(held) + n:1000}" for n in range(1024))),
+    ),
+}
+
+
+class Place:
+    """A place that holds a value, and the callback through which a search finds it."""
+
+    def __init__(
+        self, callback: Recorder, get: Callable[[], Any], put: Callable[[Any], None]
+    ) -> None:
+        self.callback = callback
+        self.get = get
+        self.put = put
+
+    def grow(self, add: Callable[[Any, Any], Any], make: Callable[[], Any]) -> None:
+        for _ in range(3):
+            self.put(add(self.get(), make()))
+
+
+def attribute(value: Any) -> Place:
+    callback = Recorder(value)
+    return Place(callback, lambda: callback.held, lambda held: setattr(callback, "held", held))
+
+
+def module_name(value: Any) -> Place:
+    names = vars(sys.modules[__name__])
+    names["held"] = value
+    return Place(Recorder(), lambda: names["held"], lambda held: names.update(held=held))
+
+
+def dict_entry(value: Any) -> Place:
+    entries = {"key": value, "other": 1}
+    callback = Recorder(entries)
+    return Place(callback, lambda: entries["key"], lambda held: entries.update(key=held))
+
+
+def first_of_two(value: Any) -> Place:
+    items = [value, 1]
+    return Place(Recorder(items), lambda: items[0], lambda held: items.__setitem__(0, held))
+
+
+def closure(value: Any) -> Place:
+    held = value
+
+    def get() -> Any:
+        return held
+
+    def put(value: Any) -> None:
+        nonlocal held
+        held = value
+
+    return Place(Recorder(get), get, put)
+
+
+def of_function(value: Any) -> Place:
+    def function() -> None: ...
+
+    names = vars(function)
+    names["held"] = value
+    return Place(Recorder(function), lambda: names["held"], lambda held: names.update(held=held))
+
+
+def of_instance(wrap: Callable[[Any], Any]) -> Callable[[Any], Place]:
+    def make(value: Any) -> Place:
+        kept = attribute(value)
+        return Place(Recorder(wrap(kept.callback)), kept.get, kept.put)
+
+    return make
+
+
+PLACES: dict[str, Callable[[Any], Place]] = {
+    "attribute": attribute,
+    "module": module_name,
+    "dict": dict_entry,
+    "list": first_of_two,
+    "closure": closure,
+    "function": of_function,
+    "namespace": of_instance(lambda owner: SimpleNamespace(owner=owner)),
+    "partial": of_instance(lambda owner: functools.partial(print, owner)),
+    "tuple": of_instance(lambda owner: (owner, 1)),
+    "list of one": of_instance(lambda owner: [owner]),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_module_name() -> Iterator[None]:
+    yield
+    vars(sys.modules[__name__]).pop("held", None)
+
+
+def growths_mib(
+    place: Place, add: Callable[[Any, Any], Any], make: Callable[[], Any] = lambda: None
+) -> list[float]:
+    """Growth that the last two of four searches found in the same places, MiB an addition."""
+    place.grow(add, make)
+    place.grow(add, make)
+    sizes: dict[Any, list[float]] = {}
+    lengths = None
+    for _ in range(4):
+        walk = KeptObjectWalk(lengths)
+        for each in walk.search([place.callback], None):
+            key = each.kind, each.place, each.container
+            sizes.setdefault(key, []).append(each.n_bytes or 0.0)
+        lengths = walk.lengths
+        place.grow(add, make)
+    return [(found[-1] - found[-2]) / 3 / MIB for found in sizes.values() if len(found) > 1]
+
+
+def assert_found(growths: list[float]) -> None:
+    assert any(0.7 <= each <= 1.5 for each in growths), growths
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+@pytest.mark.parametrize("container", ["list", "copied tuple"])
+def test_whatever_an_item_holds_is_measured(container: str, content: str):
+    start, add = CONTAINERS[container]
+
+    assert_found(growths_mib(attribute(start()), add, CONTENTS[content]))
+
+
+@pytest.mark.parametrize("content", ["array", "dataclass"])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers_of_each_kind_are_found(container: str, content: str):
+    start, add = CONTAINERS[container]
+
+    assert_found(growths_mib(attribute(start()), add, CONTENTS[content]))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("container", ["list", "copied tuple", "copied dict"])
+def test_containers_are_found_in_each_place(container: str, place: str):
+    start, add = CONTAINERS[container]
+
+    assert_found(growths_mib(PLACES[place](start()), add, CONTENTS["dataclass"]))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", VALUES)
+def test_values_that_are_replaced_by_larger_ones_are_found(value: str, place: str):
+    start, add = VALUES[value]
+
+    assert_found(growths_mib(PLACES[place](start()), add))
+
+
+def test_a_tuple_is_named_with_the_objects_in_it():
+    recorder = Recorder(tuple(Trial("x" * MIB, data()) for _ in range(5)))
+
+    (found,) = [
+        each for each in KeptObjectWalk().search([recorder], None) if each.place == "Recorder.held"
+    ]
+
+    assert found.kind.endswith(".Trial")
+    assert (found.container, found.count) == ("tuple", 5)
+    assert found.n_bytes == pytest.approx(10 * MIB, rel=0.01)
+
+
+class Hostile:
+    """Fails the test where any of its code runs."""
+
+    __slots__ = ("held",)
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+class HostileError(ValueError):
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+class HostilePartial(functools.partial[Any]):
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+class HostileTuple(tuple[Any, ...]):
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError
+
+    def __getitem__(self, index: Any) -> Any:
+        raise AssertionError(index)
+
+
+def slots() -> Any:
+    made = object.__new__(Hostile)
+    object.__setattr__(made, "held", data())
+    return made
+
+
+@pytest.mark.parametrize(
+    "make", [slots, lambda: HostileError(data()), lambda: HostilePartial(print, data())]
+)
+def test_no_code_of_an_items_class_runs(make: Callable[[], Any]):
+    recorder = Recorder(HostileTuple([make() for _ in range(5)]))
+
+    (found,) = [
+        each for each in KeptObjectWalk().search([recorder], None) if each.place == "Recorder.held"
+    ]
+
+    assert found.container == "HostileTuple"
+    assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
