@@ -61,6 +61,10 @@ _COMPILED_FROM_S: Final = 0.02
 _CODE_FROM_S: Final = 0.3
 """The same length if regions of code must be counted for the check, which takes milliseconds."""
 
+_UNUSUAL_S: Final = 0.05
+_UNUSUAL: Final = 5.0
+"""They are also counted for a step of this length that is so many times as long as the shortest."""
+
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
 _PROC: Final = Path("/proc/self")
@@ -425,7 +429,8 @@ class EpochTimer:
         if inside_s < _COMPILED_FROM_S:
             return False
         before = self._counts
-        self._counts = self._read_counts(with_code=inside_s >= _CODE_FROM_S)
+        is_unusual = inside_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
+        self._counts = self._read_counts(with_code=is_unusual or inside_s >= _CODE_FROM_S)
         return any(value > before.get(name, value) for name, value in self._counts.items())
 
     def _read_counts(self, *, with_code: bool) -> dict[str, float]:

@@ -330,6 +330,33 @@ def test_compiling_is_found_in_steps_that_are_not_timed(hand: Hand):
     assert parts.compute_s == pytest.approx(0.2)
 
 
+def test_machine_code_is_counted_after_unusually_long_steps_alone(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+):
+    regions = [100.0]
+    readings = 0
+
+    def read(_: Any) -> Reading:
+        nonlocal readings
+        readings += 1
+        return Reading(regions[-1], "regions", "test")
+
+    monkeypatch.setattr(epoch_times, "read_code_regions", read)
+    fit = Fit(hand, Taking(hand), Other(hand), steps=100)
+
+    def step_s(step: int) -> float:
+        if step == 30:
+            regions.append(125.0)
+        return 0.081 if step in {30, 60} else 0.001
+
+    fit.epoch(0.001)
+    before = readings
+    parts = fit.epoch(step_s)
+
+    assert parts.compiling_s == pytest.approx(0.08)
+    assert readings - before == 2
+
+
 def test_all_steps_are_timed_after_few_slow_ones_took_much(hand: Hand):
     fit = Fit(hand, Taking(hand), Other(hand), steps=100)
 
