@@ -63,7 +63,7 @@ _CODE_FROM_S: Final = 0.3
 
 _UNUSUAL_S: Final = 0.05
 _UNUSUAL: Final = 5.0
-"""They are also counted for a step of this length that is so many times as long as the shortest."""
+"""They are also counted for a step of this length that is so many times as long as others."""
 
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
