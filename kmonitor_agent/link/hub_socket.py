@@ -26,6 +26,9 @@ FRAMES: Final = 2
 READ_LIMIT: Final = 512
 
 
+_READABLE: Final = int(zmq.POLLIN)  # a plain number: the operators of enumerations take longer
+
+
 class HubSocket:
     """A DEALER socket, created once, that connects to one hub as often as needed; agent's thread.
 
@@ -117,7 +120,7 @@ class HubSocket:
     def has_message(self) -> bool:
         """True if a message has arrived; a poller or zmq.Again would cost more."""
         events = self.raw.getsockopt(zmq.EVENTS)
-        return isinstance(events, int) and bool(events & zmq.POLLIN)
+        return isinstance(events, int) and bool(events & _READABLE)
 
     def _frames(self) -> list[bytes] | None:
         if not self.has_message():
