@@ -318,7 +318,8 @@ class KeptObjectWalk:
             length = length_of(value) or 0
             if self._is_over():
                 return
-            if length >= _FEWEST and id(value) not in self._owned:
+            is_measured = length >= _FEWEST and not _is_record(value)
+            if is_measured and id(value) not in self._owned:
                 try:
                     self._measure(value, length, place)
                 except RuntimeError:  # as above
@@ -476,7 +477,11 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
     """Attributes of an object, without those of Keras and TensorFlow."""
     fields = [*instance_dict(value).items(), *slot_values(value)]
     passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
-    return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
+    return [
+        (name, each)
+        for name, each in fields
+        if type(name) is str and not name.startswith(passed_over)
+    ]
 
 
 _HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)
@@ -530,7 +535,11 @@ def _variables_held(value: Any) -> list[tuple[str, Any]]:
 
 
 def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [each for each in list(names.items()) if not _RESULT.fullmatch(str(each[0]))]
+    return [
+        each
+        for each in list(names.items())
+        if type(each[0]) is str and not _RESULT.fullmatch(each[0])
+    ]
 
 
 def _names_of_shell() -> dict[str, Any]:

@@ -448,7 +448,7 @@ def _held_by(value: Any) -> tuple[Iterable[Any], float]:
     """Contents of an object or a sample of them, and the factor from the sample to all of them."""
     n = length_of(value)
     if n is None:
-        return _attributes(value), 1.0
+        return () if bytes_of_buffer(value) else _attributes(value), 1.0
     items = newest_items(value, _SAMPLE)
     return [*items, *newest_keys(value, _SAMPLE)], n / max(1, len(items))
 
@@ -474,7 +474,7 @@ def held_beside(value: Any, fields: dict[str, Any]) -> list[Any]:
     listed = {id(fields), *map(id, fields.values())}
     return [
         each
-        for each in gc.get_referents(value)
+        for each in gc.get_referents(value)[:_NODES]
         if id(each) not in listed and not is_instance(each, *_SHARED)
     ]
 
@@ -499,8 +499,9 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
 def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
     """Variables of enclosing functions that a function refers to, and its argument defaults."""
     code = function.__code__
-    defaults = function.__defaults__ or ()
-    values: list[tuple[str, Any]] = list((function.__kwdefaults__ or {}).items())
+    defaults = function.__defaults__ if type(function.__defaults__) is tuple else ()
+    named = function.__kwdefaults__ if type(function.__kwdefaults__) is dict else {}
+    values: list[tuple[str, Any]] = list(named.items())
     last = code.co_argcount
     values += zip(code.co_varnames[last - len(defaults) : last], defaults, strict=False)
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
@@ -540,11 +541,12 @@ def _traceback_values(trace: Any) -> list[Any]:
 
 _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     ModuleType: lambda _: (),
+    FrameType: lambda _: (),
     type: lambda _: (),
     FunctionType: _closure_values,
     TracebackType: _traceback_values,
 }
 """Readers of attributes for classes that keep them elsewhere than in a dict.
 
-None for modules and classes, which are shared.
+None for modules, classes and frames of callers, which are shared.
 """

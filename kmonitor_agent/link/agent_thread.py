@@ -320,7 +320,7 @@ class AgentLoop:
                 break
             if has_events:
                 end_s = min([end_s, *(now_s + each.wait_s() for each in connections)])
-            if now_s >= end_s:
+            if now_s >= end_s or any(stream.is_ending for stream in streams):
                 break
         self._agent_wakeup.clear()
         for stream in streams:

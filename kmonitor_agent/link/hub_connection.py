@@ -79,8 +79,8 @@ class HubDialer:
 SHORTEST_PING_S: Final = 0.1
 """Minimum time between pings that a hub may request, seconds."""
 
-_QUIET_PINGS: Final = 1.25
-"""Time without an acknowledgement after which a ping is sent, in times between pings.
+_QUIET_S: Final = 1.25
+"""Minimum time from an acknowledgement to the next ping, seconds.
 
 Samples are acknowledged once a second, up to `Timing.drain_s` late.
 """
@@ -238,7 +238,7 @@ class HubConnection:
         """Monotonic time of the next ping; a hub that acknowledges the only run's events lives."""
         if len(known) > 1:
             return self._ping_at_s
-        return max(self._ping_at_s, self._acked_s + _QUIET_PINGS * known[0].ping_s)
+        return max(self._ping_at_s, self._acked_s + _QUIET_S)
 
     def _answered(self) -> list[RunDelivery]:
         """Runs that the hub welcomed or refused; pings keep the connection alive."""

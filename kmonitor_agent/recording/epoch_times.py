@@ -65,6 +65,9 @@ _UNUSUAL_S: Final = 0.05
 _UNUSUAL: Final = 5.0
 """They are also counted for a step of this length that is so many times as long as others."""
 
+_CODE_COSTS: Final = 100.0
+"""Minimum time to the next such count, in times that this one took."""
+
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
 _PROC: Final = Path("/proc/self")
@@ -136,6 +139,7 @@ class EpochTimer:
         self._is_watched = False
         self._waited_a_step: float | None = None
         self._begin_steps()
+        self._read_code_from_s = 0.0
         self._counts: dict[str, float] = {}
         self._counts = self._read_counts(with_code=True)
         self._take(perf_counter() - collected_s)
@@ -200,7 +204,10 @@ class EpochTimer:
         """Begin an epoch, in a hook of ours: its first step is timed."""
         self.enter()
         self._begin_steps()
-        self._counts = self._read_counts(with_code=self._plain_s >= _CODE_FROM_S)
+        has_validated = self._validated[0] > 0.0
+        self._validated = (0.0, 0.0)
+        with_code = has_validated or self._plain_s >= _CODE_FROM_S
+        self._counts = self._read_counts(with_code=with_code)
         self._mark()
 
     def begin_validation(self) -> None:
@@ -242,14 +249,15 @@ class EpochTimer:
 
     def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
         steps, newer = self._clock.steps, self._clock.steps_per_tick
-        if self._clock.is_last and steps == newer:  # no step before the last one is over
+        is_only_one = self._clock.is_last and steps == newer  # none before it is over
+        if is_only_one or newer > MOST_GAPS // 2:
             return source.read(steps, now_s, 0)
         return source.read(steps - newer, self._clock.last_begin_s, newer)
 
     def note_long(self, seconds: float) -> None:
         """Note that a step took `seconds`, which is long; called at the next step's begin."""
         before = self._clock.steps - self._clock.steps_per_tick
-        if before != self._ended_steps and self._was_compiled(seconds):
+        if before != self._ended_steps and self._was_compiled(seconds, seconds):
             self._compiled.append(seconds)
             self._spent[_UNTIMED] -= seconds
             self._spent[_INSIDE] += seconds
@@ -268,7 +276,6 @@ class EpochTimer:
         # A device that is behind still computes the steps when their validation begins.
         began_s, ended_s = self._validated
         late_s = max(0.0, min(computed_s, ended_s) - began_s)
-        self._validated = (0.0, 0.0)
         self._spent["validation"] -= late_s
         self._spent[_INSIDE] += late_s
         parts = self._parts()
@@ -384,12 +391,14 @@ class EpochTimer:
         self._ended_steps = self._clock.steps
         self.last_waited_s = waited_s = self._waited() - self._step_waited
         inside_s = self._step_inside
-        is_compiled = self._was_compiled(inside_s)
+        plain_s = max(0.0, inside_s - waited_s)
+        is_compiled = self._was_compiled(inside_s, plain_s)
+        self._take(perf_counter(), "ours")
         if is_compiled:
             self._compiled.append(inside_s)
         elif not self._is_first:
-            plain = max(0.0, inside_s - waited_s)
-            self._plain_s = min(self._plain_s or plain, plain)
+            if is_whole or not self._plain_s:  # else it may be one that found no more data
+                self._plain_s = min(self._plain_s or plain_s, plain_s)
             if self._is_batch_timed():
                 self._add_timed(now_s, waited_s, is_whole=is_whole)
             elif is_whole:
@@ -425,12 +434,14 @@ class EpochTimer:
         """True unless Python's batch for the step was requested before batches were timed."""
         return self._batches() > self._step_batches or not isinstance(self._input, PythonInput)
 
-    def _was_compiled(self, inside_s: float) -> bool:
+    def _was_compiled(self, inside_s: float, plain_s: float) -> bool:
+        """True if counts show that a step was compiled; `plain_s` is without known waiting."""
         if inside_s < _COMPILED_FROM_S:
             return False
         before = self._counts
-        is_unusual = inside_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
-        self._counts = self._read_counts(with_code=is_unusual or inside_s >= _CODE_FROM_S)
+        is_unusual = plain_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
+        is_due = is_unusual and perf_counter() >= self._read_code_from_s
+        self._counts = self._read_counts(with_code=is_due or inside_s >= _CODE_FROM_S)
         return any(value > before.get(name, value) for name, value in self._counts.items())
 
     def _read_counts(self, *, with_code: bool) -> dict[str, float]:
@@ -439,7 +450,10 @@ class EpochTimer:
         if functions is not None:
             counts["functions"] = functions
         if with_code:
+            began_s = perf_counter()
             code = read_code_regions(_PROC).value
+            ended_s = perf_counter()
+            self._read_code_from_s = ended_s + _CODE_COSTS * (ended_s - began_s)
             if code is not None:
                 counts["code"] = code
         return counts

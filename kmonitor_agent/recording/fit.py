@@ -17,9 +17,6 @@ from typing import Any, Final, Self
 from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel, computes_behind
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
-from kmonitor_agent.frameworks.script_values import (
-    safe_count,
-)
 from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
@@ -146,7 +143,7 @@ class Fit:
     held_before_bytes: float | None = None
     hook_calls: int = 0
     step_logs: Any = None
-    ended_batch: Any = None
+    ended_batch: int | None = None
     computed_s: float = 0.0
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
@@ -192,8 +189,10 @@ class Fit:
     @property
     def steps_done(self) -> int:
         """Steps of the epoch that ends; of unknown data TensorFlow begins one too many."""
-        ended = safe_count(self.ended_batch)
-        return self.clock.steps if ended is None else min(self.clock.steps, ended + 1)
+        begun = self.clock.steps
+        if self.ended_batch is None:
+            return begun
+        return max(begun - self.clock.steps_per_tick, min(begun, self.ended_batch + 1))
 
     def begin_epoch(self) -> None:
         self.hook_calls = 0
@@ -250,9 +249,10 @@ class Fit:
 
     def step_end_hook(self) -> Callable[..., None]:
         """Hook that Keras calls at each step's end, possibly on another thread."""
-        if computes_behind(self.framework):
-            return self._store_timed_logs
-        return self._store_logs if self.planned_steps else self._store_batch
+        is_timed = computes_behind(self.framework)
+        if self.planned_steps or self.origin.is_own_loop:
+            return self._store_timed_logs if is_timed else self._store_logs
+        return self._store_timed_batch if is_timed else self._store_batch
 
     def _store_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs unprocessed, as numbers or on the device."""
@@ -261,7 +261,11 @@ class Fit:
     def _store_batch(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs and the index of its batch."""
         self.step_logs = logs
-        self.ended_batch = batch
+        self.ended_batch = batch if type(batch) is int else None
+
+    def _store_timed_batch(self, batch: Any, logs: Any = None) -> None:
+        self._store_batch(batch, logs)
+        self.computed_s = perf_counter()
 
     def _store_timed_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs and the time of their arrival, which is when they were computed."""

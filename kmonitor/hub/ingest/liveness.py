@@ -14,7 +14,7 @@ from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 
 SILENT_AFTER_S = 3.0
-"""Silence after which a run is shown as silent, seconds; an agent pings every half second."""
+"""Silence after which a run is shown as silent, seconds; an agent sends something each second."""
 
 SHIPPED_SILENT_AFTER_S = 10.0
 """The same for a run read from a folder, in addition to the delay there."""

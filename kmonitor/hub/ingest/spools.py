@@ -34,7 +34,7 @@ within some seconds."""
 
 _QUIET_S = 3.0
 """Silence after which a session may be that of a process that died right after its hello, seconds;
-a living agent pings every half second. The lock of its spool shows it."""
+a living agent sends something each second. The lock of its spool shows it."""
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02

@@ -249,9 +249,8 @@ def with_newest_kept(
     found: Sequence[CounterGrowth], kept: Sequence[CounterGrowth]
 ) -> list[CounterGrowth]:
     """Counters that grew, with newer growth of kept objects in place of an older one."""
-    places = {one.kept.place for one in kept if one.kept is not None}
-    others = [one for one in found if one.kept is None or one.kept.place not in places]
-    return [*others, *kept]
+    kinds = {one.kind for one in kept}
+    return [*(one for one in found if one.kept is None or one.kind not in kinds), *kept]
 
 
 def _kept_growth(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -183,7 +184,9 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
 
 
 _UNCHANGED: Final = 3
-"""Number of last counts without a change from which a place no longer grows."""
+_TIMES_GAP: Final = 2
+"""Number of last counts without a change from which a place no longer grows, and the same in times
+of the longest gap between changes."""
 
 
 def _of_place(
@@ -191,10 +194,11 @@ def _of_place(
 ) -> list[KeptObjects | None]:
     """Objects of a place as counted in each unit; None where nothing was counted, or as before."""
     found = [None if table is None else table.get(key) for table in tables]
-    last = max(at for at, kept in enumerate(found) if kept is not None)
-    later = [at for at in range(last + 1, len(found)) if tables[at] is not None]
-    if len(later) >= _UNCHANGED:
-        found[later[-1]] = found[last]
+    counted = [at for at, table in enumerate(tables) if table is not None]
+    changes = [n for n, at in enumerate(counted) if found[at] is not None]
+    gaps = [later - earlier for earlier, later in pairwise(changes)]
+    if len(counted) - 1 - changes[-1] >= max(_UNCHANGED, _TIMES_GAP * max(gaps, default=1)):
+        found[counted[-1]] = found[counted[changes[-1]]]
     return found
 
 

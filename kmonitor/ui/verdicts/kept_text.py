@@ -28,10 +28,10 @@ def kept_text(verdict: Verdict) -> str:
     kept = verdict.kept
     if kept is None:
         return tr("the script retains more and more objects")
-    by_place = {one.name: one for one in reversed(verdict.grew_with) if one.name}
-    texts = [_first_place_text(kept, by_place.pop(kept.place, None), verdict)]
-    others = [one for one in by_place.values() if one.kind == "kept_bytes"]
-    texts += [_rate_text(one.name, one, verdict) for one in reversed(others)]
+    first = next((one for one in verdict.grew_with if one.name == kept.place), None)
+    texts = [_first_place_text(kept, first, verdict)]
+    sized = [one for one in verdict.grew_with if one.name and one.kind == "kept_bytes"]
+    texts += [_rate_text(one.name, one, verdict) for one in sized if one is not first]
     explained = explained_share(verdict)
     if explained is not None and explained < _NEARLY_ALL:
         part = percent_text(explained)
