@@ -4,6 +4,7 @@
 import asyncio
 import functools
 import gc
+import io
 import logging
 import queue
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
+from kmonitor_agent.frameworks.object_sizes import SizeReader
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 MIB = 2**20
@@ -564,3 +566,49 @@ def test_frames_of_the_last_error_are_measured(monkeypatch: pytest.MonkeyPatch):
     found = kept(Recorder())["sys.last_traceback"]
 
     assert (found.kind, found.shape) == ("numpy.ndarray", "(4096, 256)")
+
+
+CELL = """
+def fails():
+    raise ValueError("1 MiB is enough")
+
+try:
+    fails()
+except ValueError as exc:
+    error = exc
+"""
+
+
+def test_variables_of_a_notebook_are_no_part_of_its_last_error():
+    variables: dict[str, Any] = {"outputs": array(8)}
+    exec(CELL, variables)  # noqa: S102 - as a notebook runs it
+
+    assert SizeReader().tree(variables["error"]).n_bytes < MIB
+
+
+def test_buffers_of_bytes_count_once():
+    size = SizeReader().tree([io.BytesIO(bytes(4 * MIB)) for _ in range(3)])
+
+    assert size.n_bytes == pytest.approx(12 * MIB, rel=0.01)
+
+
+class NamedByItself(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise AssertionError("code of the script's ran")
+
+
+def test_names_that_are_no_plain_texts_are_never_asked():
+    recorder = Recorder()
+    recorder.history = [array() for _ in range(5)]
+    vars(recorder)[NamedByItself("more")] = [array() for _ in range(5)]
+
+    assert set(kept(recorder)) == {"Recorder.history"}
+
+
+def test_pair_of_containers_is_no_container_of_its_own():
+    recorder = Recorder()
+    recorder.history = ({}, [array(4) for _ in range(20)])
+
+    assert {each.n_bytes for each in kept(recorder).values()} == {80 * MIB}
