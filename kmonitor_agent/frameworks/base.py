@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Self, runtime_checkable
 
-from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, FitData
+from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, KindOfData
 from kmonitor_agent.wire.messages.events import FunctionTraces, LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -75,7 +75,7 @@ class FitFacts:
     sequence_length: int | None = None
     cache_steps: int | None = None
     cache_bytes: int | None = None
-    data: FitData = UNKNOWN_DATA
+    data: KindOfData = UNKNOWN_DATA
 
 
 @dataclass(frozen=True, slots=True)

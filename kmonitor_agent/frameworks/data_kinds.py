@@ -34,7 +34,7 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class FitData:
+class KindOfData:
     """Data of a fit.
 
     Attributes:
@@ -50,10 +50,10 @@ class FitData:
     persists: bool = False
 
 
-UNKNOWN_DATA: Final = FitData()
+UNKNOWN_DATA: Final = KindOfData()
 
 
-def fit_data(adapter: Any, fit_locals: Mapping[str, Any]) -> FitData:
+def fit_data(adapter: Any, fit_locals: Mapping[str, Any]) -> KindOfData:
     """Data that an adapter reads.
 
     Args:
@@ -69,9 +69,9 @@ def fit_data(adapter: Any, fit_locals: Mapping[str, Any]) -> FitData:
     if kind == "pydataset":
         # tf_keras has them as an argument of `fit`.
         workers = instance_dict(own.get("py_dataset")).get("_workers", fit_locals.get("workers"))
-        return FitData(kind, safe_count(workers), persists)
+        return KindOfData(kind, safe_count(workers), persists)
     if kind == "loader":
         loader = instance_dict(own.get("_dataloader"))
         persists = persists or loader.get("persistent_workers") is True
-        return FitData(kind, safe_count(loader.get("num_workers")), persists)
-    return FitData(kind, persists=persists)
+        return KindOfData(kind, safe_count(loader.get("num_workers")), persists)
+    return KindOfData(kind, persists=persists)

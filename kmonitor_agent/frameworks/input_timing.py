@@ -117,7 +117,7 @@ class TensorFlowInput:
         """Add the time waited since the last reading, or begin again if that is too long ago.
 
         The time after the newest element is not over; where `newer` is 0, the mean of the others
-        stands for it.
+        is used.
 
         Args:
             elements: Number of elements taken in the epoch until `at_s`.

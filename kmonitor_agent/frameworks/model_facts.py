@@ -16,7 +16,7 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
 from kmonitor_agent.frameworks.data_caches import DataCache, data_cache, stages_of
-from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, FitData, fit_data
+from kmonitor_agent.frameworks.data_kinds import UNKNOWN_DATA, KindOfData, fit_data
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
@@ -148,7 +148,7 @@ class _DataFacts:
     batch_size: int | None = None
     sequence_length: int | None = None
     cache: DataCache | None = None
-    data: FitData = UNKNOWN_DATA
+    data: KindOfData = UNKNOWN_DATA
 
 
 def _of_data(model: KerasModel) -> _DataFacts:

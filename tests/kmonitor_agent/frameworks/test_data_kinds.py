@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent.frameworks.data_kinds import FitData, fit_data
+from kmonitor_agent.frameworks.data_kinds import KindOfData, fit_data
 from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, of, small_model
@@ -42,19 +42,19 @@ def dataset() -> Any:
     return tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
 
 
-CASES: dict[str, tuple[Callable[[], Any], FitData]] = {
-    "arrays": (lambda: {"x": X, "y": Y}, FitData("arrays")),
-    "dataset": (lambda: {"x": dataset()}, FitData("dataset")),
+CASES: dict[str, tuple[Callable[[], Any], KindOfData]] = {
+    "arrays": (lambda: {"x": X, "y": Y}, KindOfData("arrays")),
+    "dataset": (lambda: {"x": dataset()}, KindOfData("dataset")),
     "dataset of steps": (
         lambda: {"x": dataset().repeat(), "steps_per_epoch": 2},
-        FitData("dataset", persists=True),
+        KindOfData("dataset", persists=True),
     ),
-    "py dataset": (lambda: {"x": Halves()}, FitData("pydataset", 1)),
-    "py dataset with workers": (lambda: {"x": Halves(workers=2)}, FitData("pydataset", 2)),
-    "forgetful py dataset": (lambda: {"x": Forgetful()}, FitData("pydataset", 1)),
+    "py dataset": (lambda: {"x": Halves()}, KindOfData("pydataset", 1)),
+    "py dataset with workers": (lambda: {"x": Halves(workers=2)}, KindOfData("pydataset", 2)),
+    "forgetful py dataset": (lambda: {"x": Forgetful()}, KindOfData("pydataset", 1)),
     "generator": (
         lambda: {"x": endless(), "steps_per_epoch": 2},
-        FitData("generator", persists=True),
+        KindOfData("generator", persists=True),
     ),
 }
 
@@ -69,7 +69,7 @@ def test_start_of_a_fit_has_the_kind_of_its_data(case: str, told: Told):
     small_model().fit(**make(), epochs=2, shuffle=False, verbose=0, callbacks=[monitor])
 
     (started,) = of(FitStarted, told(monitor))
-    found = FitData(started.data_kind, started.data_workers, started.data_persists)
+    found = KindOfData(started.data_kind, started.data_workers, started.data_persists)
     assert found == expected
 
 
@@ -78,5 +78,5 @@ class OwnAdapter:
 
 
 def test_adapter_of_the_script_is_of_an_unknown_kind():
-    assert fit_data(OwnAdapter(), {}) == FitData()
-    assert fit_data(None, {}) == FitData()
+    assert fit_data(OwnAdapter(), {}) == KindOfData()
+    assert fit_data(None, {}) == KindOfData()
