@@ -65,6 +65,9 @@ _UNUSUAL_S: Final = 0.05
 _UNUSUAL: Final = 5.0
 """They are also counted for a step of this length that is so many times as long as others."""
 
+_LEAST_ADDED: Final = {"functions": 1.0, "code": 4.0}
+"""Smallest rise that shows compiling: XLA adds 10 to 30 regions of code, libraries one or two."""
+
 _CODE_COSTS: Final = 100.0
 """Minimum time to the next such count, in times that this one took."""
 
@@ -204,9 +207,8 @@ class EpochTimer:
         """Begin an epoch, in a hook of ours: its first step is timed."""
         self.enter()
         self._begin_steps()
-        has_validated = self._validated[0] > 0.0
+        with_code = self._validated[0] > 0.0 or self._plain_s >= _CODE_FROM_S
         self._validated = (0.0, 0.0)
-        with_code = has_validated or self._plain_s >= _CODE_FROM_S
         self._counts = self._read_counts(with_code=with_code)
         self._mark()
 
@@ -249,8 +251,7 @@ class EpochTimer:
 
     def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
         steps, newer = self._clock.steps, self._clock.steps_per_tick
-        is_only_one = self._clock.is_last and steps == newer  # none before it is over
-        if is_only_one or newer > MOST_GAPS // 2:
+        if (self._clock.is_last and steps == newer) or newer > MOST_GAPS // 2:
             return source.read(steps, now_s, 0)
         return source.read(steps - newer, self._clock.last_begin_s, newer)
 
@@ -442,7 +443,8 @@ class EpochTimer:
         is_unusual = plain_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
         is_due = is_unusual and perf_counter() >= self._read_code_from_s
         self._counts = self._read_counts(with_code=is_due or inside_s >= _CODE_FROM_S)
-        return any(value > before.get(name, value) for name, value in self._counts.items())
+        added = {name: now - before.get(name, now) for name, now in self._counts.items()}
+        return any(by >= _LEAST_ADDED[name] for name, by in added.items())
 
     def _read_counts(self, *, with_code: bool) -> dict[str, float]:
         counts = dict(self._counts)

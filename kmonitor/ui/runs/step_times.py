@@ -53,7 +53,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         parts: Parts of the same epoch; None: not measured.
     """
     is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
-    if not is_worth_it or times.slow_p50_s is None:
+    if not is_worth_it or not times.slow:
         return ""
     text = (
         tr("1 of {n} steps took {part}: {each}")
@@ -64,7 +64,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         slow=count_text(times.slow),
         n=count_text(times.count),
         part=part_text(times.slow_part),
-        each=seconds_text(times.slow_p50_s),
+        each=seconds_text(times.slow_sum_s / times.slow),
     )
     where = "" if parts is None else _spent_by_slow_steps(times, parts)
     if not where:
@@ -73,9 +73,13 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
 
 
 def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
-    """Part that explains the excess time of slow steps, after "spent"; empty if there is none."""
+    """Part that explains the excess time of slow steps, after "spent"; empty if there is none.
+
+    A part that all steps could have had evenly explains nothing.
+    """
     above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
+    least_s = max(least_s, times.count * times.step_s)
     found = (
         name for name in _OF_STEPS if least_s <= (getattr(parts, f"{name}_s") or 0.0) <= most_s
     )
