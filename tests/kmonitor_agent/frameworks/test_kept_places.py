@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kmonitor_agent.frameworks import script_files
 from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
 
 MIB = 2**20
@@ -248,7 +249,9 @@ PLACES: dict[str, Callable[[Any], Place]] = {
 
 
 @pytest.fixture(autouse=True)
-def no_module_name() -> Iterator[None]:
+def this_module_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave out the modules of all other tests: no script has so many of its own."""
+    monkeypatch.setattr(script_files.MODULES, "of_script", lambda: [__name__])
     yield
     vars(sys.modules[__name__]).pop("held", None)
 
