@@ -102,8 +102,9 @@ class StepClock:
         return self._per_tick
 
     def due_after(self, ticks: int) -> None:
-        """Have `on_due` called after this many more ticks."""
-        self._due_at = min(self._planned_tick(), self._ticks + max(1, ticks))
+        """Have `on_due` called after this many more ticks, if it is not due before."""
+        later = self._ticks + max(1, ticks)
+        self._due_at = min(self._due_at, self._planned_tick(), later)
 
     def _planned_tick(self) -> float:
         return self._last_tick if self._ticks < self._last_tick else _NEVER

@@ -235,3 +235,12 @@ def test_step_after_some_more_is_due():
         clock.tick(step)
 
     assert due == [0, 4]
+
+
+def test_step_that_is_due_is_not_put_off():
+    clock = StepClock()
+
+    clock.due = True
+    clock.due_after(50)
+
+    assert clock.due
