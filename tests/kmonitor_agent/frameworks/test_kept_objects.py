@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks import script_files
 from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
 from kmonitor_agent.frameworks.object_sizes import SizeReader
 from kmonitor_agent.wire.messages.events import KeptObjects
+
+pytestmark = pytest.mark.usefixtures("this_module_alone")
 
 MIB = 2**20
 
@@ -262,7 +263,6 @@ def test_what_a_module_keeps_is_found_beside_thousands_of_functions(
         monkeypatch.setattr(module, f"f{n}", eval("lambda: None"), raising=False)  # noqa: S307
     holder = SimpleNamespace(held=[array() for _ in range(3)])
     monkeypatch.setattr(module, "last", {"holder": {"of": holder}}, raising=False)
-    monkeypatch.setattr(script_files.MODULES, "of_script", lambda: [__name__])
 
     walk = KeptObjectWalk()
     walk.search([], None)

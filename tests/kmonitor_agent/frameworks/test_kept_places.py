@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks import script_files
 from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
+
+pytestmark = pytest.mark.usefixtures("this_module_alone")
 
 MIB = 2**20
 
@@ -249,9 +250,7 @@ PLACES: dict[str, Callable[[Any], Place]] = {
 
 
 @pytest.fixture(autouse=True)
-def this_module_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave out the modules of all other tests: no script has so many of its own."""
-    monkeypatch.setattr(script_files.MODULES, "of_script", lambda: [__name__])
+def nothing_held_after() -> Iterator[None]:
     yield
     vars(sys.modules[__name__]).pop("held", None)
 
