@@ -62,13 +62,13 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
         )
         (tmp_path / "go").touch()
         status = client.wait_for(asked, timeout_s=2 * DEADLINE_S)
+        assert (status.state, status.why) == ("done", "")
         [restarted] = [decode_row(row) for row in client.all_rows(run.run, ("action",))]
         _, errors = process.communicate(timeout=2 * DEADLINE_S)
         ended = wait_until(lambda: _over(client.runs()), DEADLINE_S, "the hub knows of the death")
 
     assert ended is not None
     shown = kmonitor("show", "last")
-    assert status.state == "done"
     _assert_says_before_and_after(restarted, asked.id)
     assert "Restarted after epoch " in shown.out
     assert process.returncode == -9
