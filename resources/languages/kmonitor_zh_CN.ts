@@ -6562,6 +6562,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step</source>
+        <translation>看看 PyDataset 的 on_epoch_end()：Keras 在一轮的最后一步之后调用它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what the script does there, such as reading or writing a whole file</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
@@ -7863,6 +7868,11 @@
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>on compute</source>
         <translation>计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>on compute and waiting for input</source>
+        <translation>计算和等待输入</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>

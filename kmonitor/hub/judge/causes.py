@@ -105,6 +105,7 @@ class Remedy(StrEnum):
     SAVE_LESS = "save less often"
     VALIDATE_LESS = "validate less often"
     LOOK_BETWEEN = "check what the script does between epochs or fits"
+    LOOK_AT_DATA = "check what the data does at the end of an epoch"
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"
     CLOCK_SPEED = "check cooling, power limits and the CPU governor"
     FEWER_COLLECTIONS = "run garbage collection less often"

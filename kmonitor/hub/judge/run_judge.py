@@ -297,14 +297,16 @@ class RunJudge:
         judgement = self._after_slowdown(metric, judgement, len(measured))
         growth = judgement.growth
         counted: GrowthExplanation | None = None
+        traced: GrowthExplanation | None = None
         kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None:
-            if growth.slope is not None:
-                counted, kept = self._counted(growth, measured, units)
+            traced, kept = self._counted(growth, measured, units)
+            # A jump is no growth of traces: the part that took longer comes first.
+            counted = None if growth.slope is None else traced
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
-        explanation = counted or (None if explained is None else explained[0])
+        explanation = counted or _with_traces(None if explained is None else explained[0], traced)
         if explanation is not None:
             explanation = replaced(explanation, because=(*explanation.because, *kept))
         verdict = verdict_event(details, explanation, None)
@@ -340,6 +342,8 @@ class RunJudge:
         used = {id(unit) for unit in measured}
         is_used = np.array([id(unit) in used for unit in units])
         counters = cut(counters_of("step_time", units), is_used)
+        if growth.slope is None:  # nothing that is kept grows as a jump does
+            counters = [each for each in counters if each.kind not in KEPT]
         found = [one for each in counters if (one := counter_growth(each, growth))]
         is_per_fit = self._unit_kind is UnitKind.FIT
         kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
@@ -505,6 +509,17 @@ def _verdict_on_rise(
             return verdict_event(details, passing, forecast)
         case _:
             assert_never(passing)
+
+
+def _with_traces(
+    found: GrowthExplanation | None, traced: GrowthExplanation | None
+) -> GrowthExplanation | None:
+    """The part that took longer at a jump, with the traces that grew since as evidence."""
+    if found is None or traced is None:
+        return found
+    if found.cause is Cause.UNKNOWN:
+        return traced
+    return replaced(found, because=(*found.because, *traced.because))
 
 
 def _next(

@@ -92,12 +92,15 @@ def _faults(window: Sequence[Unit]) -> Floats:
     return np.diff(np.interp(every, known.astype(np.float64), counts[known]))
 
 
-def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
+def explain_machine(
+    growth: Growth, units: Sequence[Unit], not_grown: Iterable[str] = ()
+) -> GrowthExplanation:
     """Name the cause of slower computing; open, with all that was counted, if there is none.
 
     Args:
         growth: The judgement of step or epoch times.
         units: Complete units, to which its indices refer.
+        not_grown: Names of parts of the time that were measured, and did not grow.
     """
     window = units[max(0, growth.first - 1) : growth.last + 1]
     throttled = _values(window, "throttled")
@@ -109,7 +112,7 @@ def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
     garbage = _garbage(window)
     if garbage is not None:
         return _fitting(Cause.GARBAGE, Remedy.FEWER_COLLECTIONS, (garbage,))
-    ruled_out = tuple(_ruled_out(window))
+    ruled_out = (*not_grown, *_ruled_out(window))
     return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN, ruled_out=ruled_out)
 
 
@@ -130,9 +133,6 @@ def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
 def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
     """Names of the counts of these units."""
     newest = window[-1]
-    if newest.times:
-        yield from ("input",) if "input" in newest.times else ()
-        yield from ("callbacks", "compiling", "between_epochs")
     measured = {
         "traces": np.isfinite(newest.traces),
         "pressure": "memory_pressure" in newest.high or "major_faults" in newest.high,

@@ -1,9 +1,9 @@
 """Times of epochs and steps: a jump to a slower level, and the part that took longer.
 
 Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
-be slower for reasons outside of the training, as another process on the machine: a jump of it is
-not reported, and a trend of it has an open cause. Computing is called slower if it surely takes
-three times as long, or by the trend of the whole.
+be slower for reasons outside of the training, as another process on the machine: it is called
+slower only if it takes three times as long, or by the trend of the whole, and its cause is open.
+Where the wait for input is not known apart from computing, 2.5 times as long is enough.
 
 A part grows from unit to unit if the low end of the interval of its slope makes half of a
 difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
@@ -17,7 +17,7 @@ window, whose middle slope is that of before.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -105,7 +105,19 @@ _MORE_COMPUTE: Final = 2.0
 """Factor by which computing must surely have grown since the first units: another process takes
 half of a core, and seldom more."""
 
-_OPEN: Final = frozenset({"compute", "rest", "ours"})
+_JUMP_OF_COMPUTE: Final = 3.0
+"""Factor of a jump of computing that is reported."""
+
+_JUMP_WITH_INPUT: Final = 2.5
+"""The same where the wait for input is part of it."""
+
+_RULED_OUT: Final = 0.1
+"""Share of the growth below which a part does not explain it."""
+
+COMPUTE_AND_INPUT: Final = "compute_and_input"
+"""Name of computing where the wait for input is part of it."""
+
+_OPEN: Final = frozenset({"compute", "ours", ""})
 _OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
 
 _PARTS: Final = (
@@ -115,6 +127,7 @@ _PARTS: Final = (
     "checkpoints",
     "compiling",
     "input",
+    "rest",
     "validation",
 )
 """Parts that are judged, each by its own time; the others depend on the machine."""
@@ -132,6 +145,8 @@ _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
 """Advice on parts that should take little of the time; on input it depends on the data."""
 
 _ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
+_ENDS_ITSELF: Final = "pydataset"
+"""Kind of data with an `on_epoch_end` of its own, which Keras calls after the last step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +217,11 @@ def judge_time(
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
 
 
+def _has_input(units: Sequence[Unit]) -> bool:
+    """True if the wait for input is known apart from computing."""
+    return "input" in units[-1].times
+
+
 def _a_step(growth: Growth, steps: int) -> Growth:
     """Growth of a part per step, from that of `steps` steps; a jump stays as it is."""
     slope = growth.slope
@@ -217,6 +237,10 @@ def _find_jump_of_part(
     first = find_jump(values)
     part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in parts:
+        compute = _seconds(units, "compute")
+        first = find_jump(compute, _JUMP_OF_COMPUTE if _has_input(units) else _JUMP_WITH_INPUT)
+        part = None if first is None else grown_part(units, first)
+    if first is None or part is None or part.name not in (*parts, "compute"):
         return None
     rise = float(np.median(values[first:]) - np.median(values[1:first]))
     if rise * a_unit < _LEAST_JUMP_S:
@@ -375,31 +399,35 @@ def _share(grown: Mapping[str, float], name: str) -> float:
     return min(1.0, grown[name] / whole) if whole > 0.0 else 1.0
 
 
-def find_jump(values: Floats) -> int | None:
+def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
     """Index of the first unit of a slower level that lasts to the end; None without one.
 
     The first unit is left out: models are traced and data read for the first time there.
 
     Args:
         values: Durations, seconds, `[n]`.
+        least_times: Factor from which a level is slower.
     """
     for first in range(2, len(values) - TO_CONFIRM + 1):
         before = values[1:first][-_MOST_BEFORE:]
         lowest = float(values[first:].min())
-        times = _SLOWER if len(before) >= _FEW_BEFORE else _SLOWER_THAN_FEW
+        times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
         if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
             return first
     return None
 
 
-def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | None:
+def grown_part(
+    units: Sequence[Unit], first: int | None = None, names: Sequence[str] = EPOCH_PARTS
+) -> PartOfTime | None:
     """The part that grew most, if it is at least half of the growth; None: unknown.
 
     Args:
         units: Measured units.
         first: First unit of a slower level; None: it grows from unit to unit.
+        names: Names of the parts among which it is.
     """
-    grown = {name: _growth(_seconds(units, name), first) for name in EPOCH_PARTS}
+    grown = {name: _growth(_seconds(units, name), first) for name in names}
     whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
     name = max(grown, key=grown.__getitem__)
     if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown, first):
@@ -460,26 +488,52 @@ def explain_time(
     if known is not None and known.name not in _OPEN:
         return _explanation(known, growth, units, kind), known
     if judgement.state in EXPLAINED and growth is not None:
-        return _explain_growth(metric, growth, units, kind)
+        part = known or _part_of_growth(metric, growth, units)
+        return _explain_part(part, growth, units, kind)
     is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
     part = largest_part(units) if metric == "epoch_time" and is_judged else None
     return None if part is None else (_explanation(part, None, units, kind), part)
 
 
-def _explain_growth(
-    metric: VerdictMetric, growth: Growth, units: Sequence[Unit], kind: UnitKind
-) -> tuple[GrowthExplanation, PartOfTime] | None:
+def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:
+    """The part that grew; one without a name where all became slower, or none was timed."""
     if not units[-1].times:
-        return explain_machine(growth, units), PartOfTime("", 0.0)
+        return PartOfTime("", 0.0)
+    names = EPOCH_PARTS
+    if metric == "step_time":
+        names = tuple(name for name in EPOCH_PARTS if name in {*_OF_STEPS, "compute"})
     if growth.slope is None:
-        part = grown_part(units, growth.first)
+        part = grown_part(units, growth.first, names)
     else:
-        part = grown_part(units[growth.first : growth.last + 1])
-    if part is None or (metric == "step_time" and part.name not in _OF_STEPS):
-        part = PartOfTime("compute", 1.0)
-    if part.name in _OPEN:
-        return explain_machine(growth, units), part
-    return _explanation(part, growth, units, kind), part
+        part = grown_part(units[growth.first : growth.last + 1], None, names)
+    return part or PartOfTime("", 0.0)
+
+
+def _explain_part(
+    part: PartOfTime, growth: Growth, units: Sequence[Unit], kind: UnitKind
+) -> tuple[GrowthExplanation, PartOfTime]:
+    if part.name not in _OPEN:
+        return _explanation(part, growth, units, kind), part
+    found = explain_machine(growth, units, tuple(_not_grown(growth, units, kind)))
+    if part.name != "compute" or _has_input(units):
+        return found, part
+    if found.cause is Cause.UNKNOWN:
+        found = replace(found, advice=advice_on_input(units, growth))
+    return found, replace(part, name=COMPUTE_AND_INPUT)
+
+
+def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterator[str]:
+    """Names of the parts that do not explain the growth; computing is what it remains open for."""
+    if not units[-1].times:
+        return
+    at = growth.first if growth.slope is None else None
+    window = units if at is not None else units[growth.first : growth.last + 1]
+    grown = {name: _growth(_seconds(window, name), at) for name in EPOCH_PARTS}
+    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"
+    for name in ("input", "callbacks", "compiling", between):
+        if grown[name] <= _RULED_OUT * whole and (name != "input" or _has_input(units)):
+            yield name
 
 
 def _explanation(
@@ -488,6 +542,8 @@ def _explanation(
     advice = _ADVICE_ON_GROWTH.get(part.name, ())
     if part.name == "input":
         advice = advice_on_input(units, growth)
+    if part.name == "rest" and units[-1].fit and units[-1].fit.data_kind == _ENDS_ITSELF:
+        advice = (Remedy.LOOK_AT_DATA,)
     if part.name == "compiling" and kind is UnitKind.FIT:
         advice = _advice_on_compiling(units[-1])
     return GrowthExplanation(

@@ -11,6 +11,7 @@ from kmonitor_agent.wire.messages.events import EPOCH_PARTS, CallbackTime, Epoch
 _NAMES: Final[dict[str, str]] = {
     "input": later("waiting for input"),
     "compute": later("compute"),
+    "compute_and_input": later("compute and waiting for input"),
     "callbacks": later("callbacks"),
     "checkpoints": later("checkpoints"),
     "validation": later("validation"),
@@ -24,6 +25,7 @@ _NAMES: Final[dict[str, str]] = {
 _SPENT: Final[dict[str, str]] = {
     "input": later("waiting for input"),
     "compute": later("on compute"),
+    "compute_and_input": later("on compute and waiting for input"),
     "callbacks": later("in callbacks"),
     "checkpoints": later("on checkpoints"),
     "validation": later("on validation"),
@@ -70,7 +72,7 @@ def spent_text(name: str, callback: str = "") -> str:
 def part_title(name: str, *, is_input_known: bool) -> str:
     """Title of a part; if the wait for input is not known, the compute part includes it."""
     is_both = name == "compute" and not is_input_known
-    return tr("compute and waiting for input") if is_both else part_name(name)
+    return part_name("compute_and_input" if is_both else name)
 
 
 def part_rows(parts: EpochParts) -> list[PartRow]:

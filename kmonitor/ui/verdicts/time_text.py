@@ -147,5 +147,8 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "look_between": tr(
             "check what the script does there, such as reading or writing a whole file"
         ),
+        "look_at_data": tr(
+            "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"
+        ),
     }
     return texts.get(code, "")

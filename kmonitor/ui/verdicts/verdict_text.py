@@ -327,7 +327,9 @@ def trace_change_text(verdict: Verdict) -> str:
 def confidence_text(verdict: Verdict) -> str:
     """Confidence in the cause, from the counters; empty if there is no cause."""
     is_part = verdict.metric in TIME_METRICS and verdict.cause == "part"
-    if is_part or verdict.cause == "malloc":
+    # The headline of a time says that its cause is unknown, and what is ruled out.
+    is_open = verdict.metric in TIME_METRICS and verdict.sureness == "open"
+    if is_part or is_open or verdict.cause == "malloc":
         return ""
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")

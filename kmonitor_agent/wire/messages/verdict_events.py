@@ -190,8 +190,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
             None: unknown.
         where: The part of the units in which nearly all of the growth occurs: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
-            "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`;
-            empty: in several parts, or unknown.
+            "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`,
+            or "compute_and_input" where they are not known apart; empty: in several parts, or
+            unknown.
         where_part: Fraction of the growth, or of the time, in `where`, 0..1; None: in several
             parts, or unknown.
         since: The epoch or fit since which a unit takes longer, in the count of `unit`; 0: gradual

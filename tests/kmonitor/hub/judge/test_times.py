@@ -41,6 +41,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     seed: int = 3,
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
     data_kind: str = "",
+    traces: Callable[[int], int] = lambda epoch: 2,
 ) -> Iterator[Verdict]:
     """The stored verdicts on epoch and step time, in order; trained as far as requested."""
     rng, judge, t_s = np.random.default_rng(seed), RunJudge(), 0.0
@@ -50,17 +51,18 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         yield from (each for each in judge.judge() if each.metric in {"epoch_time", "step_time"})
         usual = {"input": 0.1, "compute": 0.5, "callbacks": 0.05, "rest": 0.02}
-        times = usual | parts_of(epoch)
+        times = {k: s for k, s in (usual | parts_of(epoch)).items() if s >= 0.0}
         first_s = times.pop("first_input", 0.0)
         noisy = {
             name: each * float(np.exp(rng.normal(0.0, scatter))) for name, each in times.items()
         }
         t_s += sum(noisy.values())
+        judge.read(t_s, graph_of(t_s, epoch, traces(epoch)))
         if kept:
             place = "Recorder.losses"
             numbers = KeptObjects("number", kept * epoch, container="list", place=place)
             judge.read(t_s, ObjectsCounted(t_s=t_s, fit=1, epoch=epoch, kept=[numbers]))
-        step_s = sum(noisy[each] for each in of_steps) / STEPS
+        step_s = sum(noisy.get(each, 0.0) for each in of_steps) / STEPS
         judge.read(
             t_s,
             EpochEnded(
@@ -80,6 +82,19 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         )
 
 
+def graph_of(t_s: float, epoch: int, traces: int) -> GraphSize:
+    by_function = [FunctionTraces("scale", traces, 10 * traces)]
+    return GraphSize(
+        t_s=t_s,
+        fit=1,
+        epoch=epoch,
+        operations=10 * traces,
+        traces=traces,
+        functions=1,
+        by_function=by_function,
+    )
+
+
 class Training(TypedDict, total=False):
     """Keywords of `verdicts`."""
 
@@ -89,6 +104,7 @@ class Training(TypedDict, total=False):
     seed: int
     of_steps: tuple[str, ...]
     data_kind: str
+    traces: Callable[[int], int]
 
 
 def judged(parts_of: Parts, **training: Unpack[Training]) -> list[Verdict]:
@@ -348,6 +364,85 @@ def test_slower_computing_has_an_open_cause():
     (first, *_) = alarms(stored, "step_time")
     assert (first.cause, first.sureness) == ("unknown", "open")
     assert "cause unknown; ruled out: waiting for input, callbacks" in verdict_headline(first)
+
+
+UNKNOWN_INPUT = {"input": -1.0}
+"""The wait for input is not known, and then part of computing."""
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.1])
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [("pydataset", "more_workers"), ("dataset", "prefetch_dataset"), ("arrays", None)],
+)
+def test_jump_is_called_where_the_wait_for_input_is_not_known(
+    kind: str, advice: str | None, scatter: float
+):
+    def parts(epoch: int) -> dict[str, float]:
+        return UNKNOWN_INPUT | {"compute": 0.83 if epoch >= 7 else 0.24, "rest": 0.1}
+
+    stored = judged(parts, data_kind=kind, scatter=scatter)
+
+    for metric in ("epoch_time", "step_time"):
+        (first, *_) = alarms(stored, metric)
+        assert first.unit <= 13
+        assert (first.since, first.where) == (8, "compute_and_input")
+        assert first.advice == ([advice] if advice else [])
+        assert verdict_headline(first).startswith(
+            "slower since epoch 8: more time is spent on compute and waiting for input; cause"
+            " unknown; ruled out: callbacks"
+        )
+
+
+@pytest.mark.parametrize(("times", "is_called"), [(2.4, False), (3.6, True)])
+def test_jump_of_computing_is_called_where_it_takes_three_times_as_long(
+    times: float, *, is_called: bool
+):
+    stored = judged(lambda epoch: {"compute": 0.5 * (times if epoch >= 12 else 1.0)})
+
+    assert bool(alarms(stored, "step_time")) is is_called
+    assert {each.where for each in alarms(stored, "epoch_time")} <= {"compute"}
+
+
+def test_part_that_grew_is_not_ruled_out():
+    stored = judged(lambda epoch: {"compute": 0.5 + 0.02 * epoch, "input": 0.1 + 0.006 * epoch})
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert "ruled out: callbacks, compiling, between epochs" in verdict_headline(first)
+    assert evidence_lines(first)[-1] != "Cause unknown"
+
+
+def test_no_part_is_named_where_all_take_longer():
+    stored = judged(
+        lambda epoch: {
+            name: seconds * (1.0 + 0.05 * epoch)
+            for name, seconds in {"compute": 0.3, "input": 0.2, "callbacks": 0.25}.items()
+        }
+    )
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert (first.cause, first.where) == ("unknown", "")
+
+
+@pytest.mark.parametrize(("kind", "advice"), [("pydataset", ["look_at_data"]), ("dataset", [])])
+def test_what_the_data_does_at_the_end_of_epochs_is_called(kind: str, advice: list[str]):
+    stored = judged(lambda epoch: {"rest": 0.1 + 0.04 * epoch}, data_kind=kind)
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 15
+    assert (first.cause, first.where, first.advice) == ("part", "rest", advice)
+    assert alarms(stored, "step_time") == []
+
+
+def test_retracing_is_evidence_of_a_jump():
+    stored = judged(
+        lambda epoch: {"callbacks": 0.7 if epoch >= 6 else 0.05},
+        traces=lambda epoch: 2 + 34 * max(0, epoch - 5),
+    )
+
+    last = stored[-1]
+    assert (last.since, last.where) == (7, "callbacks")
+    assert "live traces (scale) +34 / epoch" in with_plain_spaces("\n".join(evidence_lines(last)))
 
 
 @pytest.mark.parametrize("seed", range(4))
