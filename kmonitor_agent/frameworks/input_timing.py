@@ -28,6 +28,10 @@ _INNER: Final = "_epoch_iterator"
 _CURRENT: Final = "_current_iterator"
 
 NO_ITERATOR: Final = "the Keras iterator over the data was not found"
+_NO_AUTOTUNING: Final = (
+    "tf.data reports no times where autotuning is off; Keras turns it off for a PyDataset with"
+    " workers, but not with workers=1"
+)
 
 
 class PythonInput:
@@ -175,8 +179,8 @@ class TensorFlowInput:
 
 
 def _why_no_times(exc: Exception) -> str:
-    if "autotune" in str(exc):  # as Keras has it for a `PyDataset` with workers
-        return "tf.data reports its times only with autotuning, which is off for this dataset"
+    if "autotune" in str(exc):
+        return _NO_AUTOTUNING
     return f"tf.data does not report its times: {exc}"[:300]
 
 
