@@ -1,8 +1,9 @@
-"""Processor time of this process and its children, waiting for the disk, and throttling.
+"""Processor time of this process and its children, waiting for CPU and disk, and throttling.
 
 Also the processor's clock speed. Rates are computed between two readings; the first has none.
 
-Source: proc(5), /proc/PID/stat, and https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat.
+Source: proc(5), /proc/PID/stat, https://docs.kernel.org/scheduler/sched-stats.html, schedstat, and
+https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat.
 """
 
 import os
@@ -29,6 +30,7 @@ class ProcessorReadings:
         process: Processors that this process kept busy.
         children: Processors that its children kept busy.
         throttled: Part of the time in which its control group was throttled.
+        cpu_wait: Part of the time in which its main thread could run, and waited for a processor.
         disk_wait: Part of the time in which its main thread waited for the disk.
         clock: Current clock speed of the processor that its main thread ran on last.
     """
@@ -36,6 +38,7 @@ class ProcessorReadings:
     process: Reading
     children: Reading
     throttled: Reading
+    cpu_wait: Reading
     disk_wait: Reading
     clock: Reading
 
@@ -88,6 +91,7 @@ class ProcessorUse:
             process,
             self._of_children(stat, seconds),
             self._throttled(seconds),
+            self._cpu_wait(seconds),
             self._disk_wait(stat, seconds),
             self._clock(stat),
         )
@@ -116,6 +120,14 @@ class ProcessorUse:
             return Reading.missing(_UNIT, counter.absent or f"{counter.path} cannot be read")
         source = f"cgroup: {counter.path} {counter.name}"
         return self._rate("throttled", throttled_s, seconds, source)
+
+    def _cpu_wait(self, seconds: float) -> Reading:
+        try:
+            # Nanoseconds on a processor and of waiting for one, and the number of its turns.
+            waited_ns = int(read_proc_file(f"{self._proc}/self/schedstat").split()[1])
+        except (*FAILURES, IndexError):
+            return Reading.missing(_UNIT, "the kernel does not count it (no /proc/self/schedstat)")
+        return self._rate("cpu", 1e-9 * waited_ns, seconds, "process: /proc/self/schedstat")
 
     def _clock(self, stat: ProcessStat | None) -> Reading:
         if stat is None or stat.processor is None:

@@ -482,6 +482,7 @@ def _processor_fields(processor: ProcessorReadings) -> Iterator[tuple[str, Readi
     yield "cpu_cores", processor.process
     yield "children_cpu_cores", processor.children
     yield "cpu_throttled_fraction", processor.throttled
+    yield "cpu_wait_fraction", processor.cpu_wait
     yield "disk_wait_fraction", processor.disk_wait
     yield "cpu_clock_hz", processor.clock
 

@@ -6094,6 +6094,12 @@
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Waiting for a CPU</source>
+        <translation>等待处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Waiting for disk</source>
         <translation>等待磁盘</translation>
     </message>
@@ -7131,6 +7137,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it took longer than timeout_s={n}</source>
         <translation>用时超过 timeout_s={n}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>it waits longer for a CPU, which other processes or its own workers use</source>
+        <translation>等待处理器的时间变长，处理器被其他进程或它自己的工作进程占用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8988,6 +8999,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>vram</source>
         <translation>显存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>waiting for a CPU</source>
+        <translation>等待处理器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>

@@ -48,6 +48,7 @@ class Cause(StrEnum):
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
+    BUSY = "the main thread waits longer for a CPU"
     GARBAGE = "garbage collections take longer because there are more objects"
     PART = "one of the measured parts of the step or epoch time"
     UNKNOWN = "unknown: none of the measurements explain it"

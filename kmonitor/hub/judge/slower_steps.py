@@ -1,6 +1,6 @@
 """Causes of slower steps outside of the training, and advice on the wait for input.
 
-These causes are memory pressure, throttling, clock and garbage.
+These causes are memory pressure, throttling, clock, waiting for a processor, and garbage.
 
 Advice depends on the kind of the data and on the batches that are waited for. A remedy for one
 kind does not exist for another: arrays are in memory, and Keras prefetches their batches itself;
@@ -45,6 +45,14 @@ _TIMES: Final = 3.0
 _SLOWER_CLOCK: Final = 0.9
 """Factor of the earlier clock rate: steps that compute take correspondingly longer."""
 
+_LEAST_CPU_WAIT: Final = 0.1
+"""Fraction of the time in which the main thread waited for a processor."""
+
+_SHARE_OF_CPU_WAIT: Final = 0.3
+"""Share of the additional time that this waiting takes; the runtime's threads wait as well, and
+are not counted."""
+
+_MORE_CPU_WAIT: Final = 1.4
 _MORE_BLOCKS: Final = 1.2
 """Factor of the earlier number of Python's blocks: each collection looks through all of them."""
 
@@ -56,8 +64,7 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
         growth: The judgement of step times.
         units: Complete units, to which its indices refer.
     """
-    before = 1 if growth.slope is not None else _BEFORE_JUMP
-    window = list(units)[max(0, growth.first - before) : growth.last + 1]
+    window = _window(growth, list(units))
     faults = _faults(window)
     has_faults = _has_risen(faults, max(_LEAST_FAULTS, _least_faults(window)))
     if not (has_faults or _has_risen(_values(window, "memory_pressure"), _LEAST_WAITING)):
@@ -69,6 +76,12 @@ def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation
         because = (CounterGrowth(CounterKind.MAJOR_FAULTS, slope),)
     advice = (Remedy.FREE_MEMORY,)
     return GrowthExplanation(Cause.PRESSURE, Confidence.FITTING, because, advice=advice)
+
+
+def _window(growth: Growth, units: Sequence[Unit]) -> Sequence[Unit]:
+    """Units of the growth, with some before it; before a jump as many as show the faster level."""
+    before = 1 if growth.slope is not None else _BEFORE_JUMP
+    return units[max(0, growth.first - before) : growth.last + 1]
 
 
 def _least_faults(window: Sequence[Unit]) -> float:
@@ -102,18 +115,33 @@ def explain_machine(
         units: Complete units, to which its indices refer.
         not_grown: Names of parts of the time that were measured, and did not grow.
     """
-    window = units[max(0, growth.first - 1) : growth.last + 1]
+    window = _window(growth, units)
     throttled = _values(window, "throttled")
     if _has_risen(throttled, _LEAST_THROTTLED):
         return _fitting(Cause.THROTTLED, Remedy.MORE_CPU)
     clock = _values(window, "clock")
     if len(clock) >= 2 * _LATELY and _late(clock) <= _SLOWER_CLOCK * _early(clock):
         return _fitting(Cause.CLOCK, Remedy.CLOCK_SPEED)
+    if _waits_for_cpu(window):
+        return _fitting(Cause.BUSY, Remedy.MORE_CPU)
     garbage = _garbage(window)
     if garbage is not None:
         return _fitting(Cause.GARBAGE, Remedy.FEWER_COLLECTIONS, (garbage,))
     ruled_out = (*not_grown, *_ruled_out(window))
     return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN, ruled_out=ruled_out)
+
+
+def _waits_for_cpu(window: Sequence[Unit]) -> bool:
+    """True if waiting for a processor takes much of the additional time, and a larger share."""
+    known = [each for each in window if "cpu_wait" in each.high and np.isfinite(each.wall_s)]
+    share = np.array([(each.low["cpu_wait"] + each.high["cpu_wait"]) / 2 for each in known])
+    seconds = np.array([each.wall_s for each in known])
+    if len(known) < 2 * _LATELY or _late(share) < _LEAST_CPU_WAIT:
+        return False
+    rise_s = _late(seconds) - _early(seconds)
+    waited_s = _late(share) * _late(seconds) - _early(share) * _early(seconds)
+    is_larger = _late(share) >= _MORE_CPU_WAIT * _early(share)
+    return is_larger and rise_s > 0.0 and waited_s >= _SHARE_OF_CPU_WAIT * rise_s
 
 
 def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
@@ -138,6 +166,7 @@ def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
         "pressure": "memory_pressure" in newest.high or "major_faults" in newest.high,
         "throttled": "throttled" in newest.high,
         "clock": "clock" in newest.high,
+        "busy": "cpu_wait" in newest.high,
         "garbage": np.isfinite(newest.full_collections),
     }
     yield from (name for name, is_measured in measured.items() if is_measured)

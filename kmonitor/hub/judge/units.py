@@ -77,6 +77,7 @@ SAMPLED: Final = (
     "major_faults",
     "memory_pressure_fraction",
     "cpu_throttled_fraction",
+    "cpu_wait_fraction",
     "cpu_clock_hz",
     *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
@@ -89,6 +90,7 @@ LEVELS: Final[dict[str, str]] = {
     "major_faults": "major_faults",
     "memory_pressure": "memory_pressure_fraction",
     "throttled": "cpu_throttled_fraction",
+    "cpu_wait": "cpu_wait_fraction",
     "clock": "cpu_clock_hz",
     **{metric: column for metric, (column, _) in COUNTED_METRICS.items()},
 }

@@ -222,6 +222,9 @@ OF_SAMPLE: Final = {
     "cpu_throttled_fraction": _of_sample(
         "cpu_throttled_ratio", "1", "Fraction of time that the process's cgroup was throttled"
     ),
+    "cpu_wait_fraction": _of_sample(
+        "cpu_wait_ratio", "1", "Fraction of time that the main thread waited for a CPU"
+    ),
     "disk_wait_fraction": _of_sample(
         "disk_wait_ratio", "1", "Fraction of time that the process waited for the disk"
     ),

@@ -75,6 +75,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("cpu_cores", later("CPUs in use")),
             ("children_cpu_cores", later("CPUs in use, children")),
             ("cpu_throttled_fraction", later("CPU throttled")),
+            ("cpu_wait_fraction", later("Waiting for a CPU")),
             ("disk_wait_fraction", later("Waiting for disk")),
             ("cpu_clock_hz", later("CPU clock")),
         ),

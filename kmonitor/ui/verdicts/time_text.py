@@ -53,6 +53,7 @@ def time_cause_text(verdict: Verdict) -> str:
     texts = {
         "throttled": tr("its cgroup is being throttled more and more"),
         "clock": tr("the CPU is running at a lower clock speed"),
+        "busy": tr("it waits longer for a CPU, which other processes or its own workers use"),
         "garbage": tr("garbage collections are taking longer as the number of objects grows"),
     }
     return texts.get(verdict.cause, "")
@@ -65,6 +66,7 @@ def _open_text(verdict: Verdict) -> str:
         "pressure": tr("memory pressure"),
         "throttled": tr("throttling"),
         "clock": tr("clock speed"),
+        "busy": tr("waiting for a CPU"),
         "garbage": tr("garbage collections"),
     }
     text = tr("cause unknown")

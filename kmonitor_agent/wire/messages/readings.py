@@ -173,6 +173,8 @@ class Sample(Event, frozen=True, tag="sample"):
             children are found every 10 s.
         cpu_throttled_fraction: Fraction of the time since the last sample in which the control
             group kept the process from the processors, 0..1.
+        cpu_wait_fraction: Fraction of the time since the last sample in which the main thread
+            could run, and waited for a processor, 0..1.
         disk_wait_fraction: Fraction of the time since the last sample in which the main thread
             waited for the disk, 0..1.
         cpu_clock_hz: Clock rate of the processor that the main thread last ran on.
@@ -237,6 +239,7 @@ class Sample(Event, frozen=True, tag="sample"):
     cpu_cores: Amount | None = None
     children_cpu_cores: Amount | None = None
     cpu_throttled_fraction: Amount | None = None
+    cpu_wait_fraction: Amount | None = None
     disk_wait_fraction: Amount | None = None
     cpu_clock_hz: Amount | None = None
     step_time_s: Seconds | None = None

@@ -173,11 +173,11 @@ class Verdict(Event, frozen=True, tag="verdict"):
         cause: Cause of the growth: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; for resources
             that are counted "files", "threads", "processes", "zombies", "blocks", "disk"; for
-            slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a cache of
-            the dataset, which has an end; "arenas": freed memory that malloc keeps in one arena
-            after another; "uncollected": Python objects that may be garbage, and wait for a full
-            collection; "data_cache": memory of the first epoch, where nothing grows; for times
-            "part": that of `where`; empty if unknown.
+            slower steps also "pressure", "throttled", "clock", "busy", "garbage"; "filling": a
+            cache of the dataset, which has an end; "arenas": freed memory that malloc keeps in one
+            arena after another; "uncollected": Python objects that may be garbage, and wait for a
+            full collection; "data_cache": memory of the first epoch, where nothing grows; for
+            times "part": that of `where`; empty if unknown.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if unknown.
         changed: With "retracing", the difference between its last two traces, as in

@@ -60,6 +60,21 @@ def test_children_and_disk_are_rates_since_the_reading_before(tmp_path: Path, mo
     assert read.disk_wait.value == pytest.approx(0.25)
 
 
+def test_waiting_for_a_processor_is_counted_by_the_kernel(tmp_path: Path, moved: list[float]):
+    stat(tmp_path, "self", user=0, system=0, block_io=0)
+    without = read_of(ProcessorUse(list, tmp_path), tmp_path)
+    schedstat = tmp_path / "self" / "schedstat"
+    schedstat.write_text("9000000000 1000000000 77\n")
+    use = ProcessorUse(list, tmp_path)
+    read_of(use, tmp_path)
+
+    moved[0] += 4.0
+    schedstat.write_text("11000000000 2000000000 99\n")
+
+    assert read_of(use, tmp_path).cpu_wait.value == pytest.approx(0.25)
+    assert "schedstat" in without.cpu_wait.absent
+
+
 def test_child_that_ended_is_no_negative_rate(tmp_path: Path, moved: list[float]):
     stat(tmp_path, "self", user=0, system=0, block_io=0)
     stat(tmp_path, "8", user=300, system=0, block_io=0)

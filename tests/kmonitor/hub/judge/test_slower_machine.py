@@ -36,6 +36,31 @@ def test_slower_clock_is_the_cause():
     assert explained(level("clock", 3.6e9, 3.5e9)).cause is Cause.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("waiting", "seconds", "cause"),
+    [
+        ((0.02, 0.45), (1.0, 2.0), Cause.BUSY),
+        ((0.25, 0.5), (1.0, 2.1), Cause.BUSY),
+        # As large a share as before: the time rose for another reason.
+        ((0.25, 0.27), (1.0, 2.1), Cause.UNKNOWN),
+        ((0.02, 0.08), (1.0, 1.1), Cause.UNKNOWN),
+        # Too little of the additional time.
+        ((0.02, 0.12), (1.0, 2.0), Cause.UNKNOWN),
+    ],
+)
+def test_waiting_for_a_processor_is_the_cause_where_it_takes_the_time(
+    waiting: tuple[float, float], seconds: tuple[float, float], cause: Cause
+):
+    def fill(unit: Unit, number: int) -> None:
+        level("cpu_wait", *waiting)(unit, number)
+        unit.wall_s = seconds[number >= 6]
+
+    found = explained(fill)
+
+    assert found.cause is cause
+    assert found.ruled_out == (() if cause is Cause.BUSY else ("busy",))
+
+
 def test_collections_of_more_and_more_objects_are_the_cause():
     def fill(unit: Unit, number: int) -> None:
         unit.full_collections = 5.0 * number
