@@ -401,7 +401,13 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 
 def verdict_log_text(verdict: Verdict) -> str:
+    """Verdict with the unit after which it was made: "RAM after epoch 12: growing"."""
     name = metric_name(verdict.metric, on_host=verdict.on_host)
+    # The others are counted in parts of an epoch, and no table numbers them.
+    if verdict.unit and verdict.per in {"epoch", "fit"}:
+        name = tr("{metric} after {unit} {n}").format(
+            metric=name, unit=unit_name(verdict), n=count_text(verdict.unit)
+        )
     return f"{name}: {verdict_headline(verdict)}"
 
 

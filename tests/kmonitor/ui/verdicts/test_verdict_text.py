@@ -310,9 +310,12 @@ def test_the_log_tells_turns_of_what_grows_and_what_no_longer_does():
 
     assert line is not None
     assert line.level == "warning"
-    assert line.text.startswith("RAM: leak suspected: traces of models")
+    assert line.text.startswith(f"RAM after epoch {LEAK.unit}: leak suspected: traces of models")
     assert cleared is not None
-    assert (cleared.level, cleared.text) == ("info", "RAM: no longer growing")
+    assert (cleared.level, cleared.text) == (
+        "info",
+        f"RAM after epoch {LEAK.unit}: no longer growing",
+    )
     assert event_line(replace(LEAK, turned=False), name="run") is None
     assert event_line(replace(LEAK, state="steady"), name="run") is None
 
