@@ -123,6 +123,8 @@ def _whole_fit(pair: Sequence[tuple[EventRow, AnyEvent]]) -> _Fit | None:
         case [FitStarted() as started, FitEnded(how="finished" | "stopped") as ended]:
             if started.fit == ended.fit and ended.epochs_done and not ended.epochs_before:
                 return _Fit(started, ended, (pair[0][0], pair[1][0]))
+        case _:
+            pass
     return None
 
 

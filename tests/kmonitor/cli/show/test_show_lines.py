@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from kmonitor.cli.common import hub_access
@@ -164,25 +165,23 @@ def unknown_wait() -> _Hub:
 
 
 def resources_that_grow() -> _Hub:
-    verdicts = [
-        Verdict(
-            t_s=1.0,
-            metric=metric,
-            state="growing",
-            per="epoch",
-            units=28,
-            unit=28,
-            window=20,
-            slope=9.0,
-            slope_low=8.0,
-            slope_high=9.5,
-            cause=cause,
-            name="/srv/files/a-block-with-a-name/that-is-longer-than-most-of-them",
-            advice=["unlink_blocks", "close_files"],
-            turned=True,
-        )
-        for metric, cause in (("open_files", "files"), ("shared_memory", "blocks"))
-    ]
+    files = Verdict(
+        t_s=1.0,
+        metric="open_files",
+        state="growing",
+        per="epoch",
+        units=28,
+        unit=28,
+        window=20,
+        slope=9.0,
+        slope_low=8.0,
+        slope_high=9.5,
+        cause="files",
+        name="/srv/files/a-file-with-a-name/that-is-longer-than-most-of-them",
+        advice=["close_files"],
+        turned=True,
+    )
+    verdicts = [files, replace(files, metric="shared_memory", cause="blocks")]
     rows = [made_up_row(n, each) for n, each in enumerate(verdicts, 1)]
     why = "ValueError: the error of a training run, which says quite a lot about it; " * 4
     return _Hub([made_up_run(state="failed", state_why=why)], rows, verdicts)

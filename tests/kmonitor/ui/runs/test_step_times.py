@@ -29,9 +29,7 @@ def test_distribution_is_one_line():
 def test_few_slow_steps_are_said_with_their_part_of_the_time():
     text = with_plain_spaces(slow_steps_text(times()))
 
-    assert text == (
-        "3 of 120 timed steps took two thirds of the steps' time, each about 500 ms"
-    )
+    assert text == ("3 of 120 timed steps took two thirds of the steps' time, each about 500 ms")
 
 
 def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
