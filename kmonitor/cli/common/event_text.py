@@ -16,6 +16,7 @@ from kmonitor.ui.text.formats import (
     number_text,
     seconds_text,
 )
+from kmonitor.ui.verdicts.verdict_text import verdict_log_text
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     Diagnosis,
@@ -23,6 +24,7 @@ from kmonitor_agent.wire.messages.events import (
     FieldSources,
     GraphSize,
     Sample,
+    Verdict,
 )
 from kmonitor_agent.wire.messages.unions import EventRow
 
@@ -115,8 +117,9 @@ def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) 
     if line is None:
         return []
     findings = finding_lines(event) if isinstance(event, Diagnosis) else []
+    text = verdict_log_text(event, has_unit=True) if isinstance(event, Verdict) else line.text
     return [
-        _timed_line(row.t_s, line.text, _MARKS[line.level]),
+        _timed_line(row.t_s, text, _MARKS[line.level]),
         *(f"{' ' * _HEAD_CELLS}  {found}" for found in findings),
     ]
 
