@@ -124,6 +124,8 @@ def print_parts(
     earlier = [_Column(_units_title(before), _mean(before))] if before else []
     whole = _whole_column(epochs, columns[0].parts)
     _print_columns(earlier + columns + ([] if whole is None else [whole]))
+    if whole is not None and len(recent) > 1:
+        _print_note(f"{_WHOLE} is the sum of all epochs; the rest are means of {recent[0].noun}s.")
     for text in (*_outlier_texts(before), *_outlier_texts(recent)):
         _print_note(text)
     if columns[0].parts.input_s is None and why_no_input:

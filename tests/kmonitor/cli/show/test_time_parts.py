@@ -69,6 +69,7 @@ def printed(
 ) -> list[list[str]]:
     """Rows of the table, split where two spaces are."""
     lines = lines_of(capsys, events, *verdicts)
+    lines = [line for line in lines if not line.startswith("WHOLE RUN is ")]
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
@@ -239,3 +240,10 @@ def test_epoch_far_from_the_others_is_named(
     notes = [line for line in lines if " took " in line]
     assert len(notes) == bool(note)
     assert all(line.startswith(note) for line in notes)
+
+
+def test_means_and_sums_are_told_apart(capsys: pytest.CaptureFixture[str]):
+    lines = [lines_of(capsys, [epoch(n, 1.0) for n in range(length)])[-1] for length in (2, 3)]
+
+    assert lines[0].startswith("total ")
+    assert lines[1] == "WHOLE RUN is the sum of all epochs; the rest are means of epochs."
