@@ -40,7 +40,6 @@ class _SlowSteps(TypedDict, total=False):
 
     slow: int
     slow_sum_s: float
-    slow_p50_s: float
 
 
 class StepClock:
@@ -252,12 +251,7 @@ class StepClock:
             if count
         )
         part = self._per_tick
-        median_s = self._at([0] * first + counts[first:], 0.5 * slow)
-        return {
-            "slow": slow * part,
-            "slow_sum_s": min(sum_s, self._sum),
-            "slow_p50_s": median_s / part,
-        }
+        return {"slow": slow * part, "slow_sum_s": min(sum_s, self._sum)}
 
     def _middle_s(self, bucket: int) -> float:
         return min(exp((bucket + 0.5 - _OFFSET) / _PER_LOG), self._max)

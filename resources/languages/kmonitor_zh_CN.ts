@@ -2494,8 +2494,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>1 of {n} steps took {part}: {each}</source>
-        <translation>{n} 步中的 1 步占{part}：{each}</translation>
+        <source>1 of {n} timed steps took {part}: {each}</source>
+        <translation>{n} 个计时步中的 1 步占{part}：{each}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/run_history.py"/>
@@ -6296,8 +6296,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>a quarter of the time</source>
-        <translation>四分之一的时间</translation>
+        <source>a quarter of the steps' time</source>
+        <translation>四分之一的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6316,8 +6316,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>a third of the time</source>
-        <translation>三分之一的时间</translation>
+        <source>a third of the steps' time</source>
+        <translation>三分之一的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7025,8 +7025,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>half of the time</source>
-        <translation>一半的时间</translation>
+        <source>half of the steps' time</source>
+        <translation>一半的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -8796,8 +8796,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>three quarters of the time</source>
-        <translation>四分之三的时间</translation>
+        <source>three quarters of the steps' time</source>
+        <translation>四分之三的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8906,8 +8906,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>two thirds of the time</source>
-        <translation>三分之二的时间</translation>
+        <source>two thirds of the steps' time</source>
+        <translation>三分之二的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -9242,6 +9242,11 @@
         <translation>{metric}超过上限</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{metric} after {unit} {n}</source>
+        <translation>{metric}（第 {n} 个{unit}之后）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{metric} exceeded its limit of {limit}: {value}</source>
         <translation>{metric}超过上限 {limit}：{value}</translation>
@@ -9539,8 +9544,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>{percent} of the time</source>
-        <translation>{percent} 的时间</translation>
+        <source>{percent} of the steps' time</source>
+        <translation>{percent} 的步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -9699,8 +9704,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>{slow} of {n} steps took {part}, each about {each}</source>
-        <translation>{n} 步中的 {slow} 步占{part}，每步约 {each}</translation>
+        <source>{slow} of {n} timed steps took {part}, each about {each}</source>
+        <translation>{n} 个计时步中的 {slow} 步占{part}，每步约 {each}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

@@ -16,6 +16,7 @@ from kmonitor.ui.text.formats import (
     number_text,
     seconds_text,
 )
+from kmonitor.ui.verdicts.verdict_text import verdict_log_text
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     Diagnosis,
@@ -23,6 +24,7 @@ from kmonitor_agent.wire.messages.events import (
     FieldSources,
     GraphSize,
     Sample,
+    Verdict,
 )
 from kmonitor_agent.wire.messages.unions import EventRow
 
@@ -81,10 +83,20 @@ NO_MEMORY: Final = EpochMemory()
 
 def event_text(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> str:
     """A row as lines no wider than the terminal. Args: see `event_lines`."""
-    return "\n".join(
-        f"{line[:_HEAD_CELLS]}{terminal_lines(line[_HEAD_CELLS:], indent=_HEAD_CELLS)}"
-        for line in event_lines(row, name=name, memory=memory)
-    )
+    return "\n".join(map(_wrapped, event_lines(row, name=name, memory=memory)))
+
+
+def timed_text(t_s: float, text: str) -> str:
+    """A sentence with its run time, in lines no wider than the terminal."""
+    return _wrapped(_timed_line(t_s, text))
+
+
+def _wrapped(line: str) -> str:
+    return f"{line[:_HEAD_CELLS]}{terminal_lines(line[_HEAD_CELLS:], indent=_HEAD_CELLS)}"
+
+
+def _timed_line(t_s: float, text: str, mark: str = " ") -> str:
+    return f"{t_s:9.1f} s {mark} {text}"
 
 
 def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> list[str]:
@@ -100,13 +112,14 @@ def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) 
     if event is None:
         return []
     if memory is not None and isinstance(event, EpochEnded):
-        return [f"{row.t_s:9.1f} s   {epoch_end_text(event, memory)}"]
+        return [_timed_line(row.t_s, epoch_end_text(event, memory))]
     line = event_line(event, name=name)
     if line is None:
         return []
     findings = finding_lines(event) if isinstance(event, Diagnosis) else []
+    text = verdict_log_text(event, has_unit=True) if isinstance(event, Verdict) else line.text
     return [
-        f"{row.t_s:9.1f} s {_MARKS[line.level]} {line.text}",
+        _timed_line(row.t_s, text, _MARKS[line.level]),
         *(f"{' ' * _HEAD_CELLS}  {found}" for found in findings),
     ]
 

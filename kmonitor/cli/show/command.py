@@ -46,6 +46,7 @@ from kmonitor.cli.common.terminal import (
     terminal_lines,
     terminal_safe,
 )
+from kmonitor.cli.show.event_list import ModelFilter, print_events
 from kmonitor.cli.show.sections import (
     print_end,
     print_epochs,
@@ -60,7 +61,6 @@ from kmonitor.cli.show.time_parts import print_parts
 from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row, event_object
-from kmonitor.ui.events.event_log import superseded_events
 from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import has_ended_badly, stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
@@ -120,7 +120,7 @@ def show(
             chosen = choose_run(client.runs(), run)
             rows = list(client.all_rows(chosen.run, _KINDS))
             if follow_it:  # from here on a hub that is lost is waited for
-                print_new_row = _new_row_printer(chosen, json=json)
+                print_new_row = _new_row_printer(chosen, rows, json=json)
                 follower = EventFollower(chosen.run, rows, _FOLLOWED_KINDS, print_new_row)
             if json:
                 _print_as_json(client, chosen, rows, as_lines=follow_it)
@@ -162,7 +162,8 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
     print_text()
     if is_study(run):
         print_study(run, rows, client.runs())
-        _print_events(run, rows)
+        print_text()
+        print_events(rows, run.name)
         return
     sources = _sources(client, run)
     _print_metrics(run, device_absence(sources))
@@ -174,7 +175,8 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
     print_training(rows)
     print_epochs(rows)
     print_end(client, run)
-    _print_events(run, rows)
+    print_text()
+    print_events(rows, run.name)
 
 
 def _facts(run: RunSummary) -> list[tuple[str, str]]:
@@ -240,30 +242,27 @@ def _sources(client: HubClient, run: RunSummary) -> list[FieldSources]:
     return [event for event in events if isinstance(event, FieldSources)]
 
 
-def _print_events(run: RunSummary, rows: list[EventRow]) -> None:
-    print_text()
-    left_out = superseded_events([decode_row(row) for row in rows])
-    for index, row in enumerate(rows):
-        text = "" if index in left_out else event_text(row, name=run.name)
-        if text:
-            print_text(text)
-
-
 _FOLLOWED_KINDS = (*_KINDS, "sample", "sources")
 
 
-def _new_row_printer(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
+def _new_row_printer(
+    run: RunSummary, printed: Sequence[EventRow], *, json: bool
+) -> Callable[[EventRow], None]:
     title = "allocator (CPU)" if is_on_host(run, "vram") else "VRAM"
     memory = EpochMemory(run.ram.value, run.vram.value, run.graph.value, title)
+    models = ModelFilter()
+    for row in printed:
+        models.note_event(decode_row(row))
 
     def print_row(row: EventRow) -> None:
         nonlocal memory
         event = decode_row(row)
         memory = memory.after(event)
+        is_repeated = models.note_event(event)
         if json:
             if not isinstance(event, Sample | FieldSources):
                 print_json(event_object(row))
-        elif text := event_text(row, name=run.name, memory=memory):
+        elif not is_repeated and (text := event_text(row, name=run.name, memory=memory)):
             print_text(text)
 
     return print_row

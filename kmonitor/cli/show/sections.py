@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Collection, Iterable
 
+from rich.cells import cell_len
+
 from kmonitor.cli.common.summary_text import metric_title
 from kmonitor.cli.common.terminal import (
     pluralized,
@@ -96,6 +98,9 @@ _TITLE_CELLS = 12
 
 
 def _print_verdict_line(title: str, text: str) -> None:
+    if cell_len(title) >= _TITLE_CELLS:
+        print_text(terminal_lines(f"{title} {text}", indent=_TITLE_CELLS))
+        return
     lines = terminal_lines(text, indent=_TITLE_CELLS)
     print_text(f"{title:<{_TITLE_CELLS - 1}} {lines}")
 
@@ -281,10 +286,9 @@ def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[Ru
     now_wall_s = study.last_wall_s if has_ended(study) else time.time()
     tries = attempts_by_fold(study, record, folds_of(study, runs), now_wall_s=now_wall_s)
     state = study_state(study, record, tries, now_wall_s=now_wall_s)
-    print_text(terminal_safe(with_plain_spaces(state.lead)))
-    for text in (state.forecast, state.facts):
+    for text in (state.lead, state.forecast, state.facts):
         if text:
-            print_text(terminal_safe(with_plain_spaces(text)))
+            print_text(terminal_lines(text, indent=0))
     print_text()
     cells = (
         [terminal_safe(with_plain_spaces(cell)) or NOT_KNOWN for cell in row.cells[:-1]]

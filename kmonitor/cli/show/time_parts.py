@@ -1,22 +1,32 @@
-"""Table of where the time of the recent epochs goes, beside epochs before a slowdown.
+"""Table of where the time goes: recent epochs or fits, those before a slowdown, and the whole run.
 
-A single epoch may be an exception, and a verdict names the part of the *additional* time: both
-columns together show what it means.
+A single epoch may be an exception, and a verdict names the part of the *additional* time: columns
+side by side show what it means. A part that took long for a while, such as compiling, has passed
+from the recent epochs: the column of the whole run shows what it cost.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
+from statistics import median
 from typing import Final
 
-from kmonitor.cli.common.terminal import print_table, print_text, terminal_safe
+from kmonitor.cli.common.terminal import print_table, print_text, terminal_lines, terminal_safe
 from kmonitor.export.events import decode_row
-from kmonitor.ui.runs.epoch_parts import PartRow, part_rows
-from kmonitor.ui.text.formats import NOT_KNOWN, percent_text, seconds_text, with_plain_spaces
+from kmonitor.ui.runs.epoch_parts import part_rows, part_title
+from kmonitor.ui.text.formats import (
+    NOT_KNOWN,
+    duration_text,
+    percent_text,
+    seconds_text,
+    with_plain_spaces,
+)
 from kmonitor_agent.wire.messages.events import (
     EPOCH_PARTS,
     CallbackTime,
     EpochEnded,
     EpochParts,
+    FitEnded,
     Verdict,
 )
 from kmonitor_agent.wire.messages.unions import EventRow
@@ -24,125 +34,287 @@ from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, RECENT_U
 
 _TITLE: Final = "WHERE THE TIME GOES"
 _SHARE: Final = "PART"
+_WHOLE: Final = "WHOLE RUN"
+_TOTAL: Final = "total"
+
+_OUTLIER_TIMES: Final = 2.0
+"""Multiple of the others' median above which one of the averaged times is named."""
+
+_LEAST_COMPARED: Final = 3
+"""Least number of averaged times of which one can be an outlier."""
+
+_MINUTES_FROM_S: Final = 600.0
+
+_Callback = tuple[str, bool]
+"""Name of a class of callbacks, and whether it saves checkpoints."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """An epoch, or all epochs of a fit that has ended.
+
+    Attributes:
+        noun: "epoch" or "fit".
+        number: Number of the epoch in its fit, or of the fit, from 1.
+        parts: Its time by parts; None: not measured.
+    """
+
+    noun: str
+    number: int
+    fit: int
+    parts: EpochParts | None
+
+    def is_like(self, other: "_Unit") -> bool:
+        """True if both can be averaged: epochs only with those of the same fit."""
+        if self.parts is None or other.parts is None:
+            return False
+        is_same_fit = self.noun == "fit" or self.fit == other.fit
+        return is_same_fit and (self.parts.input_s is None) == (other.parts.input_s is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of the table.
+
+    Attributes:
+        has_share: True if the column of the shares follows.
+        is_whole: True for the whole run, whose shares are beside the times.
+    """
+
+    title: str
+    parts: EpochParts
+    has_share: bool = False
+    is_whole: bool = False
+
+    @property
+    def titles(self) -> list[str]:
+        return [self.title, _SHARE] if self.has_share else [self.title]
+
+    def cells(self, seconds: float | None) -> list[str]:
+        """Cells of one row; None: unknown."""
+        if seconds is None:
+            return [NOT_KNOWN] * len(self.titles)
+        share = percent_text(seconds / self.parts.wall_s if self.parts.wall_s > 0.0 else 0.0)
+        if self.is_whole:
+            return [f"{_long_text(seconds)} ({share})"]
+        text = seconds_text(seconds) if seconds else NOT_KNOWN
+        return [text, share] if self.has_share else [text]
 
 
 def print_parts(
     rows: Iterable[EventRow], why_no_input: str, verdicts: Sequence[Verdict] = ()
 ) -> None:
-    """Print the parts of the recent epochs' time; nothing if they were not measured.
+    """Print the parts of the recent time, and of all; nothing if they were not measured.
 
     Args:
         rows: The run's events.
         why_no_input: Reason why the wait for input is not known; empty if it is known.
         verdicts: The newest verdicts of the run.
     """
-    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
-    recent = _recent(ended)
+    events = [decode_row(row) for row in rows]
+    epochs = [event for event in events if isinstance(event, EpochEnded)]
+    fits = [event for event in events if isinstance(event, FitEnded)]
+    units = _units(epochs, fits, verdicts)
+    recent = _recent(units)
     if not recent:
         return
     slower = next((each for each in verdicts if each.metric == "epoch_time"), None)
-    before = [] if slower is None else _before(ended[: -len(recent)], recent, slower)
-    now = mean_parts(recent)
-    earlier = [_epochs_title(before)] if before else []
-    headers = (_TITLE, *earlier, _epochs_title(recent), _SHARE)
-    cells = _cells(now, mean_parts(before) if before else None)
-    print_text()
-    print_table(
-        headers,
-        [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in cells],
-        right=headers[1:],
-        folds=headers[:1],
-        drops=earlier,
-    )
-    if now.input_s is None and why_no_input:
-        print_text(f"The time spent waiting for input is unknown: {terminal_safe(why_no_input)}")
+    before = [] if slower is None else _before(units, recent, slower)
+    columns = [_Column(_units_title(recent), _mean(recent), has_share=True)]
+    earlier = [_Column(_units_title(before), _mean(before))] if before else []
+    whole = _whole_column(epochs, columns[0].parts)
+    _print_columns(earlier + columns + ([] if whole is None else [whole]))
+    if whole is not None and len(recent) > 1:
+        _print_note(f"{_WHOLE} is the sum of all epochs; the rest are means of {recent[0].noun}s.")
+    for text in (*_outlier_texts(before), *_outlier_texts(recent)):
+        _print_note(text)
+    if columns[0].parts.input_s is None and why_no_input:
+        _print_note(f"The time spent waiting for input is unknown: {why_no_input}")
+    elif whole is not None:
+        _print_unknown_waits(epochs)
 
 
-def mean_parts(epochs: Sequence[EpochEnded]) -> EpochParts:
-    """Mean of each part, and of each class of callbacks.
+def _units(
+    epochs: Sequence[EpochEnded], fits: Sequence[FitEnded], verdicts: Sequence[Verdict]
+) -> list[_Unit]:
+    """Units of the verdicts; fits also where each has one epoch."""
+    by_fit: dict[int, list[EpochEnded]] = {}
+    for each in epochs:
+        by_fit.setdefault(each.fit, []).append(each)
+    is_loop = len(by_fit) > 1 and all(len(each) == 1 for each in by_fit.values())
+    if fits and (is_loop or any(each.per == "fit" for each in verdicts)):
+        return [
+            _Unit("fit", each.fit, each.fit, _fit_parts(by_fit.get(each.fit, []))) for each in fits
+        ]
+    return [_Unit("epoch", each.epoch + 1, each.fit, each.parts) for each in epochs]
+
+
+def _fit_parts(epochs: Sequence[EpochEnded]) -> EpochParts | None:
+    parts = [each.parts for each in epochs if each.parts is not None]
+    if not parts or len(parts) < len(epochs):
+        return None
+    return _summed(parts, has_input=all(each.input_s is not None for each in parts))
+
+
+def _summed(parts: Sequence[EpochParts], *, has_input: bool, times: float = 1.0) -> EpochParts:
+    """Sum of each part, and of each class of callbacks.
 
     Args:
-        epochs: One or more epochs with parts, all with or all without the wait for input.
+        parts: Parts of one or more epochs.
+        has_input: True to keep known waits for input apart; False: all are part of compute.
+        times: Factor of all sums.
     """
-    parts = [each.parts for each in epochs if each.parts is not None]
-    by_class: dict[tuple[str, bool], float] = {}
+    by_class: dict[_Callback, float] = {}
     for callback in (callback for each in parts for callback in each.callbacks):
         key = callback.name, callback.saves
-        by_class[key] = by_class.get(key, 0.0) + callback.seconds / len(parts)
-    means = {
-        f"{name}_s": sum(getattr(each, f"{name}_s") or 0.0 for each in parts) / len(parts)
+        by_class[key] = by_class.get(key, 0.0) + callback.seconds * times
+    sums = {
+        f"{name}_s": times * sum(getattr(each, f"{name}_s") or 0.0 for each in parts)
         for name in ("wall", *EPOCH_PARTS)
-        if getattr(parts[0], f"{name}_s") is not None
     }
+    input_s = sums.pop("input_s")
+    if not has_input:
+        sums["compute_s"] += input_s
     callbacks = [CallbackTime(name, s, saves=saves) for (name, saves), s in by_class.items()]
-    return EpochParts(**means, callbacks=sorted(callbacks, key=_seconds, reverse=True)[:8])
+    return EpochParts(
+        **sums,
+        input_s=input_s if has_input else None,
+        callbacks=sorted(callbacks, key=_seconds, reverse=True)[:8],
+    )
 
 
-def _recent(ended: Sequence[EpochEnded]) -> list[EpochEnded]:
-    """The last epochs of the last fit, without its first where there are others."""
-    if not ended or ended[-1].parts is None:
+def _mean(units: Sequence[_Unit]) -> EpochParts:
+    """Mean of each part of units with parts, all with or all without the wait for input."""
+    parts = [each.parts for each in units if each.parts is not None]
+    return _summed(parts, has_input=parts[0].input_s is not None, times=1.0 / len(parts))
+
+
+def _recent(units: Sequence[_Unit]) -> list[_Unit]:
+    """The last units, without the first of a fit, or of the run, where there are others."""
+    if not units:
         return []
-    alike = list(takewhile(lambda each: _is_like(each, ended[-1]), reversed(ended)))
+    alike = list(takewhile(lambda each: each.is_like(units[-1]), reversed(units)))
+    if not alike:
+        return []
     last = alike[:RECENT_UNITS][::-1]
-    is_first = last[0] is ended[0] or ended[-len(last) - 1].fit != last[0].fit
+    before = units[: -len(last)]
+    # The first has tracing and compiling.
+    is_first = not before or (last[0].noun == "epoch" and before[-1].fit != last[0].fit)
     return last[1:] if is_first and len(last) > 1 else last
 
 
-def _is_like(epoch: EpochEnded, last: EpochEnded) -> bool:
-    if epoch.fit != last.fit or epoch.parts is None or last.parts is None:
-        return False
-    return (epoch.parts.input_s is None) == (last.parts.input_s is None)
-
-
-def _before(
-    ended: Sequence[EpochEnded], recent: Sequence[EpochEnded], verdict: Verdict
-) -> list[EpochEnded]:
-    """The epochs that a slowdown is measured from; empty if there is none, or it is of fits.
+def _before(units: Sequence[_Unit], recent: Sequence[_Unit], verdict: Verdict) -> list[_Unit]:
+    """The units that a slowdown is measured from; empty if there is none.
 
     Args:
-        ended: All epochs but the recent ones.
-        recent: The recent epochs.
+        units: All units.
+        recent: The recent units, the last of all.
         verdict: Verdict on the time of epochs.
     """
-    if verdict.state not in ALARMED_STATES or verdict.per != "epoch":
+    if verdict.state not in ALARMED_STATES or verdict.per != recent[-1].noun:
         return []
     since = verdict.since - 1
     first = since - RECENT_UNITS if verdict.since else verdict.unit - verdict.window
     # The run's first epoch has tracing and compiling.
-    found = ended[max(1, first) : first + RECENT_UNITS]
-    return list(found) if all(_is_like(each, recent[-1]) for each in found) else []
+    found = units[: -len(recent)][max(1, first) : first + RECENT_UNITS]
+    return list(found) if all(each.is_like(recent[-1]) for each in found) else []
 
 
-def _epochs_title(epochs: Sequence[EpochEnded]) -> str:
-    first = epochs[0].epoch + 1
-    last = epochs[-1].epoch + 1
-    return f"EPOCH {last}" if first == last else f"EPOCHS {first} TO {last}"
+def _whole_column(epochs: Sequence[EpochEnded], now: EpochParts) -> _Column | None:
+    """Time of all epochs; None if it is unknown of some, or there is one epoch only."""
+    parts = [each.parts for each in epochs if each.parts is not None]
+    if len(parts) < max(2, len(epochs)):
+        return None
+    return _Column(_WHOLE, _summed(parts, has_input=now.input_s is not None), is_whole=True)
 
 
-def _cells(now: EpochParts, before: EpochParts | None) -> list[list[str]]:
-    rows = {row.name: row for row in part_rows(now)}
-    earlier = {} if before is None else {row.name: row for row in part_rows(before)}
+def _units_title(units: Sequence[_Unit]) -> str:
+    noun = units[0].noun.upper()
+    first, last = units[0].number, units[-1].number
+    return f"{noun} {last}" if first == last else f"{noun}S {first} TO {last}"
+
+
+def _print_columns(columns: Sequence[_Column]) -> None:
+    headers = (_TITLE, *(title for each in columns for title in each.titles))
+    print_text()
+    print_table(
+        headers,
+        [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in _cells(columns)],
+        right=headers[1:],
+        folds=headers[:1],
+        drops=[_WHOLE, *(each.title for each in columns if not each.has_share)],
+    )
+
+
+def _cells(columns: Sequence[_Column]) -> list[list[str]]:
+    listed = [{row.name: row for row in part_rows(each.parts)} for each in columns]
+    is_input_known = any(each.parts.input_s is not None for each in columns)
     cells: list[list[str]] = []
-    for name in (name for name in EPOCH_PARTS if name in rows or name in earlier):
-        row = rows.get(name)
-        listed = [] if before is None else [_seconds_text(earlier.get(name))]
-        share = percent_text(0.0 if row is None else row.part)
-        cells.append([(row or earlier[name]).title, *listed, _seconds_text(row), share])
-        for each in () if row is None else row.callbacks:
-            listed = [] if before is None else [_callback_text(before, each)]
-            share = percent_text(each.seconds / now.wall_s)
-            cells.append([f"  {each.name}", *listed, seconds_text(each.seconds), share])
+    for name in (name for name in EPOCH_PARTS if any(name in rows for rows in listed)):
+        times = [getattr(each.parts, f"{name}_s") for each in columns]
+        title = part_title(name, is_input_known=is_input_known)
+        cells.append(_row(title, columns, times))
+        callbacks = [each for rows in listed if name in rows for each in rows[name].callbacks]
+        cells += [
+            _row(f"  {key[0]}", columns, _callback_times(columns, key))
+            for key in dict.fromkeys((each.name, each.saves) for each in callbacks)
+        ]
+    cells.append(_row(_TOTAL, columns, [each.parts.wall_s for each in columns]))
     return cells
 
 
-def _seconds_text(row: PartRow | None) -> str:
-    return NOT_KNOWN if row is None else seconds_text(row.seconds)
+def _row(title: str, columns: Sequence[_Column], times: Sequence[float | None]) -> list[str]:
+    found = (each.cells(seconds) for each, seconds in zip(columns, times, strict=True))
+    return [title, *(cell for cells in found for cell in cells)]
 
 
-def _callback_text(parts: EpochParts, callback: CallbackTime) -> str:
-    named = (callback.name, callback.saves)
-    seconds = [each.seconds for each in parts.callbacks if (each.name, each.saves) == named]
-    return seconds_text(seconds[0]) if seconds else NOT_KNOWN
+def _callback_times(columns: Sequence[_Column], key: _Callback) -> list[float | None]:
+    return [
+        next((c.seconds for c in each.parts.callbacks if (c.name, c.saves) == key), None)
+        for each in columns
+    ]
+
+
+def _long_text(seconds: float) -> str:
+    return duration_text(seconds) if seconds >= _MINUTES_FROM_S else seconds_text(seconds)
+
+
+def _outlier_texts(units: Sequence[_Unit]) -> list[str]:
+    """Sentence on those of the averaged units that took far longer than the others."""
+    walls = [(each.number, each.parts.wall_s) for each in units if each.parts is not None]
+    if len(walls) < _LEAST_COMPARED:
+        return []
+    far = [wall for wall in walls if wall[1] > _OUTLIER_TIMES * _others_median(walls, wall)]
+    if not far:
+        return []
+    others_s = median(seconds for number, seconds in walls if (number, seconds) not in far)
+    noun = f"{units[0].noun.capitalize()}{'s' if len(far) > 1 else ''}"
+    numbers = _joined([str(number) for number, _ in far])
+    times = _joined([_long_text(seconds) for _, seconds in far])
+    return [f"{noun} {numbers} took {times}, the others about {_long_text(others_s)}."]
+
+
+def _others_median(walls: Sequence[tuple[int, float]], one: tuple[int, float]) -> float:
+    return median(seconds for number, seconds in walls if number != one[0])
+
+
+def _joined(texts: Sequence[str]) -> str:
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _print_unknown_waits(epochs: Sequence[EpochEnded]) -> None:
+    """Note on epochs whose wait is part of compute in the column of the whole run."""
+    unknown = sum(each.parts is not None and each.parts.input_s is None for each in epochs)
+    if unknown:
+        _print_note(
+            f"In {unknown} of {len(epochs)} epochs the time spent waiting for input is unknown,"
+            " and is part of compute."
+        )
+
+
+def _print_note(text: str) -> None:
+    print_text(terminal_lines(with_plain_spaces(text), indent=0))
 
 
 def _seconds(callback: CallbackTime) -> float:

@@ -177,18 +177,22 @@ def _model(event: events.ModelFacts, name: str) -> EventLine | None:
 def _fit(event: events.FitStarted, name: str) -> EventLine:
     del name
     text = tr("Fit {fit} started: {model}").format(fit=event.fit, model=event.model)
-    left = event.epochs - event.initial_epoch
-    if event.epochs and left <= 0:
+    if event.epochs and event.epochs <= event.initial_epoch:
         return EventLine("play", "info", text + tr(", no epochs left"))
-    if event.epochs:
-        text += f", {epochs_text(left)}"
+    text += fit_plan_text(event)
+    if event.initial_epoch:
+        text += tr(", from epoch {epoch}").format(epoch=count_text(event.initial_epoch + 1))
+    return EventLine("play", "info", text)
+
+
+def fit_plan_text(event: events.FitStarted) -> str:
+    """Plan of a fit with epochs left, after its name: ", 7 epochs of 100 steps, batch size 64"."""
+    text = f", {epochs_text(event.epochs - event.initial_epoch)}" if event.epochs else ""
     if event.steps:
         text += tr(" of {steps}").format(steps=steps_text(event.steps))
     if event.batch_size:
         text += tr(", batch size {size}").format(size=event.batch_size)
-    if event.initial_epoch:
-        text += tr(", from epoch {epoch}").format(epoch=count_text(event.initial_epoch + 1))
-    return EventLine("play", "info", text)
+    return text
 
 
 @describe_event.register

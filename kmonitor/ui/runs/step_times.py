@@ -15,11 +15,11 @@ FEW_PART: Final = 0.25
 
 _ABOUT: Final = 0.03
 _FRACTIONS: Final = (
-    (1 / 4, later("a quarter of the time")),
-    (1 / 3, later("a third of the time")),
-    (1 / 2, later("half of the time")),
-    (2 / 3, later("two thirds of the time")),
-    (3 / 4, later("three quarters of the time")),
+    (1 / 4, later("a quarter of the steps' time")),
+    (1 / 3, later("a third of the steps' time")),
+    (1 / 2, later("half of the steps' time")),
+    (2 / 3, later("two thirds of the steps' time")),
+    (3 / 4, later("three quarters of the steps' time")),
 )
 
 
@@ -45,8 +45,10 @@ _EXPLAINED: Final = (0.75, 1.25)
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     """Describe a few slow steps that took much of the time; empty if there are none.
 
-    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was spent
-    on waiting for input"
+    "3 of 118 timed steps took two thirds of the steps' time, each about 0.5 s; that time was
+    spent waiting for input"
+
+    The first step of an epoch and the last, after which none begins, are not timed.
 
     Args:
         times: Step times of an epoch.
@@ -56,9 +58,9 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     if not is_worth_it or not times.slow:
         return ""
     text = (
-        tr("1 of {n} steps took {part}: {each}")
+        tr("1 of {n} timed steps took {part}: {each}")
         if times.slow == 1
-        else tr("{slow} of {n} steps took {part}, each about {each}")
+        else tr("{slow} of {n} timed steps took {part}, each about {each}")
     )
     whole = text.format(
         slow=count_text(times.slow),
@@ -91,8 +93,8 @@ def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
 
 
 def part_text(part: float) -> str:
-    """A fraction of the time, spelled out if it is simple: "two thirds of the time"."""
+    """A fraction of the steps' time, spelled out if it is simple: "half of the steps' time"."""
     for fraction, text in _FRACTIONS:
         if abs(part - fraction) <= _ABOUT:
             return tr(text)
-    return tr("{percent} of the time").format(percent=percent_text(part))
+    return tr("{percent} of the steps' time").format(percent=percent_text(part))

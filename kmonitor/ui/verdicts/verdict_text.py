@@ -402,8 +402,19 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     return [line for line in lines if line]
 
 
-def verdict_log_text(verdict: Verdict) -> str:
+def verdict_log_text(verdict: Verdict, *, has_unit: bool = False) -> str:
+    """Verdict with its metric: "RAM: growing".
+
+    Args:
+        has_unit: True to name the epoch or fit after which it was made: "RAM after epoch 12:
+            growing". In the window there is no room, and charts show it.
+    """
     name = metric_name(verdict.metric, on_host=verdict.on_host)
+    # Other units are parts of an epoch, which nothing numbers for the user.
+    if has_unit and verdict.unit and verdict.per in {"epoch", "fit"}:
+        name = tr("{metric} after {unit} {n}").format(
+            metric=name, unit=unit_name(verdict), n=count_text(verdict.unit)
+        )
     return f"{name}: {verdict_headline(verdict)}"
 
 

@@ -227,7 +227,6 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         first_s: The first step of the epoch, kept apart because it may contain a trace.
         slow: Steps that took more than three times the median.
         slow_sum_s: Total time of the slow steps.
-        slow_p50_s: Median of the slow steps.
     """
 
     count: Count
@@ -239,7 +238,6 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     first_s: Seconds | None = None
     slow: Count = 0
     slow_sum_s: Seconds = 0.0
-    slow_p50_s: Seconds | None = None
 
     @property
     def step_s(self) -> float:

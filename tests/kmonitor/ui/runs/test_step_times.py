@@ -17,7 +17,6 @@ def times(count: int = 120, slow: int = 3, slow_sum_s: float = 1.5) -> StepTimes
         max_s=0.52,
         slow=slow,
         slow_sum_s=slow_sum_s,
-        slow_p50_s=0.5,
     )
 
 
@@ -30,7 +29,7 @@ def test_distribution_is_one_line():
 def test_few_slow_steps_are_said_with_their_part_of_the_time():
     text = with_plain_spaces(slow_steps_text(times()))
 
-    assert text == "3 of 120 steps took two thirds of the time, each about 500 ms"
+    assert text == ("3 of 120 timed steps took two thirds of the steps' time, each about 500 ms")
 
 
 def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
@@ -57,5 +56,5 @@ def test_nothing_is_said_of_few_or_many_or_cheap_slow_steps(even: StepTimes):
 
 
 def test_part_that_is_no_plain_fraction_is_a_percentage():
-    assert with_plain_spaces(part_text(0.58)) == "58% of the time"
-    assert part_text(0.51) == "half of the time"
+    assert with_plain_spaces(part_text(0.58)) == "58% of the steps' time"
+    assert part_text(0.51) == "half of the steps' time"

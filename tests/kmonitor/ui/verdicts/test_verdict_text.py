@@ -18,6 +18,7 @@ from kmonitor.ui.verdicts.verdict_text import (
     slope_text,
     trace_change_text,
     verdict_headline,
+    verdict_log_text,
     verdict_state_text,
     verdict_tone,
 )
@@ -315,6 +316,15 @@ def test_the_log_tells_turns_of_what_grows_and_what_no_longer_does():
     assert (cleared.level, cleared.text) == ("info", "RAM: no longer growing")
     assert event_line(replace(LEAK, turned=False), name="run") is None
     assert event_line(replace(LEAK, state="steady"), name="run") is None
+
+
+def test_epoch_or_fit_of_a_verdict_is_said_on_request():
+    texts = [
+        verdict_log_text(replace(each, cause="", state="growing"), has_unit=True)
+        for each in (LEAK, replace(LEAK, per="fit"), replace(LEAK, per="step"))
+    ]
+
+    assert texts == ["RAM after epoch 40: growing", "RAM after fit 40: growing", "RAM: growing"]
 
 
 KEPT = replace(
