@@ -3818,6 +3818,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Likely: it changed at the same time, but it is not proven to be the cause</source>
+        <translation>可能的原因：它同时发生了变化，但未得到证明</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Likely: this is the usual cause of such growth, but it is not proven here</source>
         <translation>通常由此引起增长，但未得到证明</translation>
     </message>

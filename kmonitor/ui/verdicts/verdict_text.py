@@ -326,16 +326,19 @@ def trace_change_text(verdict: Verdict) -> str:
 
 def confidence_text(verdict: Verdict) -> str:
     """Confidence in the cause, from the counters; empty if there is no cause."""
-    is_part = verdict.metric in TIME_METRICS and verdict.cause == "part"
+    is_time = verdict.metric in TIME_METRICS
     # The headline of a time says that its cause is unknown, and what is ruled out.
-    is_open = verdict.metric in TIME_METRICS and verdict.sureness == "open"
-    if is_part or is_open or verdict.cause == "malloc":
+    is_said = is_time and (verdict.cause == "part" or verdict.sureness == "open")
+    if is_said or verdict.cause == "malloc":
         return ""
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
+    fitting = tr("Likely: this is the usual cause of such growth, but it is not proven here")
+    if is_time:
+        fitting = tr("Likely: it changed at the same time, but it is not proven to be the cause")
     texts = {
         "counted": tr("Measured: it grew over the same period"),
-        "fitting": tr("Likely: this is the usual cause of such growth, but it is not proven here"),
+        "fitting": fitting,
         "open": tr("Cause unknown"),
     }
     return texts.get(verdict.sureness, "")

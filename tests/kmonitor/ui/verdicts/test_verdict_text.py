@@ -202,6 +202,13 @@ def test_each_sureness_has_its_words(sureness: str, words: str):
     assert confidence_text(replace(LEAK, sureness=sureness)) == words
 
 
+def test_likely_causes_of_slower_steps_are_no_causes_of_growth():
+    slower = replace(LEAK, metric="step_time", cause="clock", sureness="fitting")
+
+    assert confidence_text(slower).startswith("Likely: it changed at the same time")
+    assert confidence_text(replace(slower, sureness="open", cause="unknown")) == ""
+
+
 def test_the_evidence_tells_what_grew_with_it():
     lines = [with_plain_spaces(line) for line in evidence_lines(LEAK)]
 
