@@ -303,6 +303,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
+        capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
+            `deque(maxlen=100)`; None: there is none, or it is unknown.
     """
 
     kind: Name
@@ -313,6 +315,7 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     container: Name = ""
     place: Name = ""
     is_on_device: bool = False
+    capacity: Count | None = None
 
 
 class ObjectsCounted(Event, frozen=True, tag="objects"):
