@@ -38,6 +38,7 @@ _LATEST: Final = 4
 """Number of the newest names that are looked at: a series of names that grows is among them."""
 
 _MOST_SUBCLASSES: Final = 2000
+_DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"(?<![^\W_])[0-9a-f]*\d[0-9a-f]*(?![^\W_])|\d+")
 """A number in a name, or a hexadecimal word, as of a hash or a UUID."""
 
@@ -67,7 +68,7 @@ def numbered_names(
         place: Location of the variables.
     """
     pairs = list(items)
-    if not any(map(_NUMBER.search, (name for name, _ in pairs[-_LATEST:]))):
+    if not _DIGIT.search(" ".join([name for name, _ in pairs[-_LATEST:]])):
         return {}, pairs
     latest = {_NUMBER.sub("*", name) for name, _ in pairs[-_LATEST:]}
     groups: dict[str, list[tuple[str, Any]]] = {}
@@ -111,7 +112,7 @@ def linked_objects(value: Any, place: str, known: set[int]) -> FoundSeries | Non
         place: Its location.
         known: Identities of objects that are in a series already; those of this one are added.
     """
-    if id(value) in known:
+    if id(value) in known or not _may_be_linked(value):
         return None
     longest: list[Any] = []
     at: object = None
@@ -129,6 +130,17 @@ def linked_objects(value: Any, place: str, known: set[int]) -> FoundSeries | Non
     name = f"linked {class_name(type(value))}"
     series = Series(reversed(contents), len(longest), name)
     return FoundSeries(series, [(value, place)], ids)
+
+
+def _may_be_linked(value: Any) -> bool:
+    """False for nearly all objects: they hold none of their own class."""
+    kind: Any = type(value)
+    if kind is tuple or kind is list or kind is dict:
+        is_short = 1 < len(value) <= _MOST_FIELDS
+        held = () if not is_short else list(value.values() if kind is dict else value)
+    else:
+        held = list(instance_dict(value).values()) or [each for _, each in slot_values(value)]
+    return any(type(each) is kind for each in held)
 
 
 def _followed(value: Any, step: _Step, known: set[int]) -> list[Any]:
@@ -160,9 +172,9 @@ def _steps(value: Any) -> Iterator[tuple[object, _Step]]:
 def _fields(value: Any) -> list[tuple[Any, Any]]:
     """Items or attributes of an object, if these may link it to others; else none."""
     if is_exactly(value, tuple, list):
-        return list(enumerate(value)) if 1 < len(value) <= _MOST_FIELDS else []
+        return list(enumerate(value))
     if type(value) is dict:
-        return _with_names(value.items()) if 1 < len(value) <= _MOST_FIELDS else []
+        return _with_names(value.items())
     if is_known_class(type(value)):
         return []
     return _with_names([*instance_dict(value).items(), *slot_values(value)])
