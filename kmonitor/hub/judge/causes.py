@@ -44,7 +44,7 @@ class Cause(StrEnum):
     BLOCKS = "blocks of shared memory are created and never unlinked"
     DISK = "files are written and never removed"
     PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
-    FILLING = "a dataset cache that is filling up"
+    FILLING = "a cache or queue with a limit that is filling up"
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"

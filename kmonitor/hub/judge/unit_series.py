@@ -163,7 +163,10 @@ _KeptKey = tuple[str, str, str]
 
 
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
-    """Counters of the objects kept at the last count, each place through all units."""
+    """Counters of the objects kept at the last count, each place through all units.
+
+    A place that is full has none: it grows no more.
+    """
     newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
     if not newest:
         return []
@@ -173,7 +176,7 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
     ]
     found: list[Counter] = []
     for kept in newest:
-        if kept.is_on_device is not is_on_device:
+        if kept.is_on_device is not is_on_device or _is_full(kept):
             continue
         key = _kept_key(kept)
         has_size = kept.n_bytes is not None
@@ -200,6 +203,10 @@ def _of_place(
     if len(counted) - 1 - changes[-1] >= max(_UNCHANGED, _TIMES_GAP * max(gaps, default=1)):
         found[counted[-1]] = found[counted[changes[-1]]]
     return found
+
+
+def _is_full(kept: KeptObjects) -> bool:
+    return kept.capacity is not None and kept.count >= kept.capacity
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
