@@ -6,7 +6,7 @@ the rest of it fits.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation
 from kmonitor.hub.judge.counters import (
@@ -62,6 +62,53 @@ def left_bytes(kept: KeptObjects | None) -> float | None:
     if kept is None or kept.n_bytes is None or not kept.capacity or not kept.count:
         return None
     return kept.n_bytes / kept.count * max(0, kept.capacity - kept.count)
+
+
+def is_full(kept: KeptObjects) -> bool:
+    """True for a place that can hold no more objects than it has: it grows no more."""
+    return kept.capacity is not None and kept.count >= kept.capacity
+
+
+class _Counted(Protocol):
+    """A unit in which objects were counted; see `Unit`."""
+
+    low: dict[str, float]
+    kept: list[KeptObjects]
+
+
+def have_filled(kept: Sequence[KeptObjects], units: Sequence[_Counted]) -> bool:
+    """True if places that are full now explain the rise of memory in units before.
+
+    Memory that fills them is not a trend: it is to be judged from here on.
+
+    Args:
+        kept: Objects counted after these units.
+    """
+    full = {_key(each): each for each in kept if is_full(each) and each.n_bytes}
+    return bool(full) and any(
+        _explain(full, units, metric, is_on_device=metric == "vram") for metric in ("ram", "vram")
+    )
+
+
+_Key = tuple[str, str, str]
+
+
+def _key(kept: KeptObjects) -> _Key:
+    return kept.kind, kept.container, kept.place
+
+
+def _explain(
+    full: dict[_Key, KeptObjects], units: Sequence[_Counted], metric: str, *, is_on_device: bool
+) -> bool:
+    measured = [unit for unit in units if metric in unit.low]
+    first: dict[_Key, tuple[float, float]] = {}
+    for unit in measured:
+        for each in unit.kept:
+            if each.is_on_device is is_on_device and _key(each) in full:
+                first.setdefault(_key(each), (each.n_bytes or 0.0, unit.low[metric]))
+    gained = sum((full[key].n_bytes or 0.0) - n_bytes for key, (n_bytes, _) in first.items())
+    rise = measured[-1].low[metric] - min(low for _, low in first.values()) if first else 0.0
+    return rise > 0.0 and gained >= _EXPLAINED * rise
 
 
 def _is_endless(one: CounterGrowth) -> bool:

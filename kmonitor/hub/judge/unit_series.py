@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
+from kmonitor.hub.judge.bounded_places import is_full
 from kmonitor.hub.judge.causes import TRACED_FUNCTION
 from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
@@ -176,7 +177,7 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
     ]
     found: list[Counter] = []
     for kept in newest:
-        if kept.is_on_device is not is_on_device or _is_full(kept):
+        if kept.is_on_device is not is_on_device or is_full(kept):
             continue
         key = _kept_key(kept)
         has_size = kept.n_bytes is not None
@@ -203,10 +204,6 @@ def _of_place(
     if len(counted) - 1 - changes[-1] >= max(_UNCHANGED, _TIMES_GAP * max(gaps, default=1)):
         found[counted[-1]] = found[counted[changes[-1]]]
     return found
-
-
-def _is_full(kept: KeptObjects) -> bool:
-    return kept.capacity is not None and kept.count >= kept.capacity
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:

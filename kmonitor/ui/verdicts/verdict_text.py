@@ -251,11 +251,10 @@ def _memory_cause_text(verdict: Verdict) -> str:
     if verdict.kept is not None and verdict.cause == "filling":
         return filling_place_text(verdict.kept)
     if verdict.kept is not None and verdict.cause == "rebuilt":
-        return tr("models or optimizers are being built again and again; {what}").format(
-            what=retained_text(verdict, verdict.kept)
-        )
+        built = _with_rate(tr("models or optimizers are being built again and again"), verdict)
+        return f"{built}; {retained_text(verdict, verdict.kept)}"
     if name and verdict.cause == "retained_traces":
-        return f"{texts[verdict.cause]} ({name})"
+        return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
     if name and verdict.cause == "python":
         texts["python"] = tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
@@ -264,6 +263,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
 
 
 _COUNTED_BYTES: Final = {
+    "retained_traces": "allocator_bytes",
+    "rebuilt": "allocator_bytes",
     "python": "python_bytes",
     "tensors": "allocator_bytes",
     "workers": "children_bytes",

@@ -68,7 +68,7 @@ def test_a_cache_of_the_script_is_named_with_its_end_and_never_alarmed():
     assert amid.kept is not None
     assert amid.kept.capacity == 2 * EPOCHS_TO_FILL
     said = with_plain_spaces(verdict_headline(amid))
-    assert "a cache is filling: 42 of 60 results" in said
+    assert "a cache is filling: 40 of 60 results in train.load" in said
     assert "it will end at about 240 MiB" in said
     assert "next verdict in about" not in said
     assert verdicts[-1].state == "steady"
@@ -92,7 +92,7 @@ def test_a_cache_that_will_not_fit_is_alarmed_with_its_end():
     verdicts = ram_verdicts(run(28, capacity=2000, ram_of_bytes=1400.0 * MIB))
 
     assert (verdicts[-1].state, verdicts[-1].cause) == ("suspected", "kept")
-    assert "full at 2 000 objects and about 7.81 GiB" in with_plain_spaces(
+    assert "full at 2 000 objects and about 7.8 GiB" in with_plain_spaces(
         verdict_headline(verdicts[-1])
     )
 
