@@ -297,7 +297,10 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             unknown.
         shape: Shape of the newest array or tensor, as text; empty if there is none.
         dtype: Dtype of the newest array or tensor; empty if there is none.
-        container: Class of the list, dict or other container; empty: an attribute or variable.
+        container: Class of the list, dict or other container; "linked tuple": tuples, or objects
+            of another class, that each hold the one before; "attributes": names that differ in a
+            number; "subclasses": classes that derive from `place`; empty: an attribute or
+            variable.
         place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
