@@ -298,7 +298,7 @@ class KeptObjectWalk:
         kind: Any = type(value)
         if is_subclass(kind, (type,)):
             if is_of_script(value):
-                self._add_names(list(own_attributes(value).items()), class_name(value))
+                self._add_names(_members(value), class_name(value))
                 self._add_subclasses(value)
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
@@ -475,6 +475,17 @@ _SIMPLE: Final = (
     *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
     *(property, staticmethod, classmethod),
 )
+
+
+def _members(kind: type) -> list[tuple[str, Any]]:
+    """Attributes of a class; for methods and properties the functions, which may be cached."""
+    return [(name, _function_in(each)) for name, each in list(own_attributes(kind).items())]
+
+
+def _function_in(value: Any) -> Any:
+    if is_exactly(value, staticmethod, classmethod):
+        return value.__func__
+    return value.fget if type(value) is property else value
 
 
 def _holds_nothing(value: Any) -> bool:

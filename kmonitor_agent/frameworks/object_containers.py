@@ -30,7 +30,8 @@ class Series(list[Any]):
 
     Attributes:
         length: Number of items, of which these are the newest, the newest last.
-        name: What holds them: "functools.lru_cache", "linked tuple", "attributes", "subclasses".
+        name: Kind of container that they stand for: "functools.lru_cache", "linked tuple",
+            "attributes", "subclasses".
         capacity: Maximum number of items; None: there is none.
     """
 

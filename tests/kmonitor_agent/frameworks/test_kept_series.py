@@ -285,6 +285,21 @@ def test_a_cache_that_fills_is_named_with_its_capacity():
     assert load.cache_info().hits == 0
 
 
+@pytest.mark.parametrize("wrap", [lambda each: each, staticmethod, classmethod, property])
+def test_a_cached_method_of_a_class_is_found(
+    monkeypatch: pytest.MonkeyPatch, wrap: Callable[[Any], Any]
+):
+    load = cached(60)
+    for n in range(5):
+        load(n)
+    monkeypatch.setattr(Recorder, "load", wrap(load), raising=False)
+    del load
+
+    found = searched(Recorder(), lambda: None, 1)[0]
+
+    assert found["Recorder.load"].capacity == 60
+
+
 def test_a_cache_that_is_full_grows_no_more():
     load = cached(10)
     numbers = iter(range(100))
