@@ -7022,6 +7022,11 @@
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)</source>
+        <translation>给它一个内存放得下的上限：lru_cache(maxsize=...)、deque(maxlen=...)</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>give it more CPUs, or start fewer threads and workers</source>
         <translation>给它更多处理器，或少启动线程和 worker</translation>

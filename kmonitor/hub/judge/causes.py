@@ -83,6 +83,7 @@ class Remedy(StrEnum):
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
     DATASET_ONCE = "create the dataset once"
+    LIMIT_CACHE = "give the cache a limit that fits into memory"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
     CLOSE_SOCKETS = "close connections, or reuse one"
@@ -328,6 +329,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if kept.capacity is not None or kept.container == "functools.cache":
+        remedy = Remedy.LIMIT_CACHE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS
     if remedy is None:

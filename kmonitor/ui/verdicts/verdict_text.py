@@ -490,6 +490,9 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
         "dataset_once": VerdictAdvice(tr("create the dataset once, outside the loop")),
+        "limit_cache": VerdictAdvice(
+            tr("give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)")
+        ),
         "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }

@@ -92,6 +92,7 @@ def test_a_cache_that_will_not_fit_is_alarmed_with_its_end():
     verdicts = ram_verdicts(run(28, capacity=2000, ram_of_bytes=1400.0 * MIB))
 
     assert (verdicts[-1].state, verdicts[-1].cause) == ("suspected", "kept")
+    assert verdicts[-1].advice[0] == "limit_cache"
     assert "full at 2 000 objects and about 7.8 GiB" in with_plain_spaces(
         verdict_headline(verdicts[-1])
     )
