@@ -475,6 +475,16 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
+        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
+    }
+    text = time_advice_text(code, verdict)
+    if text:
+        return VerdictAdvice(text)
+    return known.get(code) or _kept_advice().get(code) or _counted_advice().get(code)
+
+
+def _kept_advice() -> dict[str, VerdictAdvice]:
+    return {
         "float_of_loss": VerdictAdvice(
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),
@@ -494,12 +504,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)")
         ),
         "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
-        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
-    text = time_advice_text(code, verdict)
-    if text:
-        return VerdictAdvice(text)
-    return known.get(code) or _counted_advice().get(code)
 
 
 def _counted_advice() -> dict[str, VerdictAdvice]:
