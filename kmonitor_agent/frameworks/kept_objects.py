@@ -15,17 +15,14 @@ No code of the script's runs, and no object is kept: the result is names and num
 """
 
 import functools
-import inspect
-import re
+import io
 import sys
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from threading import get_ident
 from types import (
     BuiltinMethodType,
-    FrameType,
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
@@ -37,14 +34,31 @@ from types import (
 )
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import (
-    DATA_NAMES,
-    call_stacks,
-    frame_locals,
-    generator_frame,
-    is_keras_frame,
+from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.frameworks.kept_places import (
+    data_of_fits,
+    library_places,
+    locals_of,
+    named_variables,
+    names_of_shell,
+    variables_held,
+)
+from kmonitor_agent.frameworks.kept_series import (
+    SUBCLASSES,
+    FoundSeries,
+    linked_objects,
+    numbered_names,
+    subclasses_of,
 )
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
+from kmonitor_agent.frameworks.object_containers import (
+    bounded_results,
+    capacity_of,
+    container_name,
+    length_of,
+    newest_items,
+    newest_keys,
+)
 from kmonitor_agent.frameworks.object_sizes import (
     FINALIZER,
     KERAS_MODEL,
@@ -56,12 +70,8 @@ from kmonitor_agent.frameworks.object_sizes import (
     attributes_of_function,
     bytes_of_buffer,
     closure_of,
-    container_name,
     held_beside,
     is_keras_model,
-    length_of,
-    newest_items,
-    newest_keys,
     size_of,
 )
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
@@ -74,11 +84,8 @@ from kmonitor_agent.frameworks.script_values import (
     is_exactly,
     is_instance,
     is_known_class,
-    is_known_function,
     is_subclass,
     own_attributes,
-    running_shell,
-    safe_getattr,
     slot_values,
 )
 from kmonitor_agent.wire.messages.readings import KeptObjects
@@ -88,15 +95,6 @@ MOST_LISTED: Final = 32
 
 LEAST_BYTES: Final = 2**20
 """Minimum size of a place to report, bytes; a smaller one explains nothing."""
-
-OUT: Final = "Out"
-LAST_TRACEBACK: Final = "sys.last_traceback"
-FINALIZERS: Final = "weakref.finalize"
-PYPLOT: Final = "matplotlib.pyplot"
-ROOT_GRAPH: Final = "tf.Graph"
-
-PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH})
-"""Places of libraries, whose names are not private."""
 
 _MOST_OBJECTS: Final = 4000
 """Maximum number of objects visited in one walk, those nearest to the script first."""
@@ -116,9 +114,6 @@ for more containers."""
 
 _ALL_MEASURED: Final = 128
 """Maximum number of arrays of a container that are added up; of more, the newest represent all."""
-
-_RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
-"""Names that a notebook gives to the results of cells."""
 
 _LEAST_TEXT: Final = LEAST_BYTES // 8
 """Minimum length of a text to visit; shorter ones are many, and small."""
@@ -170,6 +165,8 @@ class KeptObjectWalk:
         self._waiting: deque[tuple[Any, str]] = deque()
         self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
         self._n_later = 0
+        self._linked: set[int] = set()
+        self._series: dict[Place, list[FoundSeries]] = {}
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
@@ -182,7 +179,7 @@ class KeptObjectWalk:
         """
         # Objects that libraries keep are named after the library, even if a variable of the
         # script refers to them too.
-        for value, place in _library_places():
+        for value, place in library_places():
             if length_of(value) is None:
                 self._waiting.append((value, place))
             else:
@@ -192,7 +189,7 @@ class KeptObjectWalk:
             kind: Any = type(callback)
             self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
         self._waiting.append((model, class_name(type(model))))
-        for part in (*all_layers_of(model), *compiled_with(model), *_data_of_fits()):
+        for part in (*all_layers_of(model), *compiled_with(model), *data_of_fits()):
             kind = type(part)
             if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
                 self._waiting.append((part, class_name(kind)))
@@ -201,6 +198,9 @@ class KeptObjectWalk:
         self._add_variables()
         self._waiting.extend(rest)
         self._follow()
+        while self._series and not self.is_cut_short:
+            self._add_series()
+            self._follow()
         for place, containers in self._containers.items():
             self._measure_all(containers, place)
         by_size = sorted(self._results.values(), key=lambda each: -(each.n_bytes or 0.0))
@@ -214,15 +214,33 @@ class KeptObjectWalk:
                 name = frame.f_code.co_name
                 path = frame.f_code.co_filename
                 if is_script_file(path):
-                    self._add_names(_locals_of(frame), name)
+                    self._add_names(locals_of(frame), name)
         for name in MODULES.of_script():
-            self._add_names(_variables(instance_dict(sys.modules.get(name))), name)
-        self._add_names(_variables(_names_of_shell()), "__main__")
+            self._add_names(named_variables(instance_dict(sys.modules.get(name))), name)
+        self._add_names(named_variables(names_of_shell()), "__main__")
 
     def _add_names(self, items: Iterable[tuple[Any, Any]], place: str) -> None:
-        for name, value in items:
-            if type(name) is str and not name.startswith("__"):
-                self._waiting.append((value, f"{place}.{name}"))
+        named = [each for each in items if type(each[0]) is str and not each[0].startswith("__")]
+        found, others = numbered_names(named, place)
+        for location, series in found.items():
+            self._series.setdefault((location, series.series.name), []).append(series)
+        self._waiting += [(value, f"{place}.{name}") for name, value in others]
+
+    def _add_series(self) -> None:
+        """Add each series that is longer than at the search before; else search its parts."""
+        pending, self._series = self._series, {}
+        for place, found in pending.items():
+            length = sum(each.series.length for each in found)
+            if self._before is not None and length > self._before.get(place, length):
+                for each in found:
+                    self._reader.seen.update(each.ids)
+                    self._seen |= each.ids
+                    self._visit_container(each.series, place[0])
+            else:
+                self.lengths[place] = self.lengths.get(place, 0) + length
+                parts = [part for each in found for part in each.parts]
+                self._seen.difference_update(id(value) for value, _ in parts)
+                self._waiting += parts
 
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
         while self.n_visited < most and (queue := self._next_queue()):
@@ -250,6 +268,11 @@ class KeptObjectWalk:
         return self.is_cut_short
 
     def _visit(self, value: Any, place: str) -> None:
+        linked = linked_objects(value, place, self._linked)
+        if linked is not None:
+            self._series.setdefault((place, linked.series.name), []).append(linked)
+            return
+        value = bounded_results(value) or value
         length = length_of(value)
         if length is not None:
             if length > 0:
@@ -275,15 +298,21 @@ class KeptObjectWalk:
         kind: Any = type(value)
         if is_subclass(kind, (type,)):
             if is_of_script(value):
-                self._add_names(list(own_attributes(value).items()), class_name(value))
+                self._add_names(_members(value), class_name(value))
+                self._add_subclasses(value)
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
         elif is_exactly(value, FunctionType, GeneratorType):
-            self._add_names(_variables_held(value), value.__name__)
+            self._add_names(variables_held(value), value.__name__)
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif _is_followed(kind):
             self._add_names(_attributes(value), class_name(kind))
+
+    def _add_subclasses(self, kind: type) -> None:
+        found = subclasses_of(kind)
+        if found is not None:
+            self._series.setdefault((class_name(kind), SUBCLASSES), []).append(found)
 
     def _add_container(self, value: Any, place: str) -> Place:
         key = place, container_name(value)
@@ -318,7 +347,9 @@ class KeptObjectWalk:
             length = length_of(value) or 0
             if self._is_over():
                 return
-            is_measured = length >= _FEWEST and not _is_record(value)
+            # One that was full at the first search never grew.
+            is_full = self._before is None and length >= (capacity_of(value) or sys.maxsize)
+            is_measured = length >= _FEWEST and not is_full and not _is_record(value)
             if is_measured and id(value) not in self._owned:
                 try:
                     self._measure(value, length, place)
@@ -327,6 +358,7 @@ class KeptObjectWalk:
 
     def _measure(self, value: Any, length: int, place: Place) -> None:
         items = newest_items(value, _ALL_MEASURED)
+        capacity = capacity_of(value)
         sizes = [size for size in map(size_of, items) if size is not None]
         if len(sizes) * 2 >= len(items) and not any(size.has_objects for size in sizes):
             new = [size for size in sizes if self._reader.is_new(size)]
@@ -334,20 +366,22 @@ class KeptObjectWalk:
                 return
             n_bytes = sum(size.n_bytes or 0 for size in new) * length / len(items)
             is_native = all(size.n_bytes is None for size in new)
-            self._report(new[-1], length, None if is_native else n_bytes, place)
+            self._report(new[-1], length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
             n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
-            self._report(_named("number"), length, n_bytes, place)
+            self._report(_named("number"), length, n_bytes, place, capacity)
         else:
             self._owned.update(map(id, items))
-            self._measure_trees(items[-_NEWEST:], length, place)
+            self._measure_trees(items[-_NEWEST:], length, place, capacity)
 
     def _bytes_of_keys(self, value: Any, length: int) -> float:
         keys = newest_keys(value, _NEWEST)
         n_bytes = sum(self._reader.tree(key).n_bytes for key in keys)
         return n_bytes * length / max(1, len(keys))
 
-    def _measure_trees(self, items: list[Any], length: int, place: Place) -> None:
+    def _measure_trees(
+        self, items: list[Any], length: int, place: Place, capacity: int | None
+    ) -> None:
         # The newest may be a variable's value too, which belongs there. And what the first one
         # holds as well is shared by all.
         measured = items[1:-1] or items[1:]
@@ -363,20 +397,30 @@ class KeptObjectWalk:
         is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
         if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None
-            self._report(like if like and has_name else total.native, length, None, place)
+            named = like if like and has_name else total.native
+            self._report(named, length, None, place, capacity)
             return
         is_mostly_one = total.largest is not None and 2 * total.largest_bytes >= total.n_bytes
         if total.largest is not None and is_mostly_one and not like:
             like = total.largest
-        self._report(like or _named("object"), length, n_bytes, place)
+        self._report(like or _named("object"), length, n_bytes, place, capacity)
 
-    def _report(self, like: ObjectSize, count: int, n_bytes: float | None, place: Place) -> None:
+    def _report(
+        self,
+        like: ObjectSize,
+        count: int,
+        n_bytes: float | None,
+        place: Place,
+        capacity: int | None = None,
+    ) -> None:
         key = (like.kind, *place)
         before = self._results.get(key)
         if before is not None:
             count += before.count
             if n_bytes is not None and before.n_bytes is not None:
                 n_bytes += before.n_bytes
+            both = capacity, before.capacity
+            capacity = None if None in both else sum(each or 0 for each in both)
         self._results[key] = KeptObjects(
             kind=like.kind[:_LONGEST],
             count=count,
@@ -386,6 +430,7 @@ class KeptObjectWalk:
             container=place[1][:_LONGEST],
             place=place[0][:_LONGEST],
             is_on_device=like.is_on_device,
+            capacity=capacity,
         )
 
 
@@ -403,6 +448,8 @@ def _like(item: Any) -> ObjectSize | None:
         return None
     if is_keras_model(kind):
         return _named(KERAS_MODEL)
+    if is_subclass(kind, (type,)):
+        return _named("class")
     if kind is FunctionType:
         return _named("function")
     if is_exactly(item, str, bytes, bytearray):
@@ -430,6 +477,17 @@ _SIMPLE: Final = (
 )
 
 
+def _members(kind: type) -> list[tuple[str, Any]]:
+    """Attributes of a class; for methods and properties the functions, which may be cached."""
+    return [(name, _function_in(each)) for name, each in list(own_attributes(kind).items())]
+
+
+def _function_in(value: Any) -> Any:
+    if is_exactly(value, staticmethod, classmethod):
+        return value.__func__
+    return value.fget if type(value) is property else value
+
+
 def _holds_nothing(value: Any) -> bool:
     """True for numbers, short texts, modules and plain functions: most values."""
     if type(value) is FunctionType:
@@ -451,8 +509,12 @@ _NAMESPACES: Final = frozenset(
 )
 """Classes of Python that a script uses as its own."""
 
-_PASSES_ON: Final = (MethodType, BuiltinMethodType, MappingProxyType, functools.partial)
-"""Classes of Python whose objects belong to others: a function with arguments, a bound method."""
+_PASSES_ON: Final = (
+    *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
+    *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
+)
+"""Classes of Python whose objects belong to others: a function with arguments, a bound method, a
+file in memory."""
 
 
 def _has_fields(value: Any) -> bool:
@@ -485,97 +547,3 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
 
 
 _HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)
-_DATA: Final = ("x", "val_x")
-"""Variables of Keras' `fit` and `evaluate` that hold the data as given, in each version."""
-
-
-def _data_of_fits() -> list[Any]:
-    """Data of the Keras calls that this thread is in, and data wrapped in objects of libraries."""
-    given: list[Any] = []
-    with call_stacks() as stacks:
-        for frame in stacks.get(get_ident(), ()):
-            if is_keras_frame(frame) and not DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
-                with frame_locals(frame) as variables:
-                    given += [variables.get(name) for name in _DATA]
-    return [each for data in given for each in (data, *instance_dict(data).values())]
-
-
-_ASKS_FOR_LOCALS: Final = frozenset({"locals", "f_locals"})
-_REFERENCES: Final = 4
-"""Reference count of a copy of a call's variables that only its frame keeps, with the references
-of this module and of `frame_locals` while reading it."""
-
-
-def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
-    """Variables of a function call; empty for a module or class, and if the code uses `locals()`.
-
-    Up to Python 3.12 the variables are copied into a dict, always the same one, which the frame
-    keeps: a script that holds it must not see it change, and values in it would live on.
-    """
-    code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED or not _ASKS_FOR_LOCALS.isdisjoint(code.co_names):
-        return []
-    with frame_locals(frame) as variables:
-        found = list(variables.items())
-        if type(variables) is dict and sys.getrefcount(variables) <= _REFERENCES:
-            variables.clear()
-    return found
-
-
-def _variables_held(value: Any) -> list[tuple[str, Any]]:
-    """Variables that a function of the script refers to, or that a generator of the script has."""
-    if type(value) is FunctionType:
-        if is_known_function(value):
-            return []
-        return [*closure_of(value), *attributes_of_function(value)]
-    frame = generator_frame(value)
-    if frame is None or not is_script_file(frame.f_code.co_filename):
-        return []
-    return _locals_of(frame)
-
-
-def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [
-        each
-        for each in list(names.items())
-        if type(each[0]) is str and not _RESULT.fullmatch(each[0])
-    ]
-
-
-def _names_of_shell() -> dict[str, Any]:
-    """Variables of a notebook; empty if there is none."""
-    shell = running_shell()
-    names = None if shell is None else safe_getattr(shell, "user_ns")
-    return names if type(names) is dict else {}
-
-
-def _library_places() -> Iterator[tuple[Any, str]]:
-    names = _names_of_shell()
-    if names:
-        yield names.get("_oh"), OUT
-    for name in ("last_exc", "last_value", "last_traceback"):
-        yield instance_dict(sys).get(name), LAST_TRACEBACK
-    yield own_attributes(weakref.finalize).get("_registry"), FINALIZERS
-    for handler in _log_handlers():
-        kind: Any = type(handler)
-        if not is_known_class(kind):
-            yield handler, class_name(kind)
-            continue
-        for name, value in list(instance_dict(handler).items()):
-            if length_of(value) is not None:  # records that wait, as those of a MemoryHandler
-                yield value, f"{class_name(kind)}.{name}"
-    helpers = instance_dict(sys.modules.get("matplotlib._pylab_helpers"))
-    manager: Any = helpers.get("Gcf")
-    if is_subclass(type(manager), (type,)):
-        yield own_attributes(manager).get("figs"), PYPLOT
-    ops = instance_dict(sys.modules.get("tensorflow.python.framework.ops"))
-    # Each thread has a stack of graphs, whose attributes are found by asking for them only.
-    graph = safe_getattr(ops.get("_default_graph_stack"), "_global_default_graph")
-    yield safe_getattr(graph, "_py_funcs_used_in_graph"), ROOT_GRAPH
-
-
-def _log_handlers() -> list[Any]:
-    """Handlers of `logging`, which refers to them weakly."""
-    known = instance_dict(sys.modules.get("logging")).get("_handlerList")
-    refs = list.copy(known) if type(known) is list else []
-    return [each for ref in refs if type(ref) is weakref.ref and (each := ref()) is not None]

@@ -5,7 +5,6 @@ No code of the script's runs. Arrays are read by numpy's own descriptors, tensor
 where their class is the framework's own. Memory that several objects share counts once.
 """
 
-import functools
 import gc
 import math
 import sys
@@ -13,11 +12,16 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.model_parts import weights_of
+from kmonitor_agent.frameworks.object_containers import (
+    container_base,
+    length_of,
+    newest_items,
+    newest_keys,
+)
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
@@ -251,90 +255,6 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
 }
 """Readers by package and class name."""
 
-_CONTAINERS: Final[dict[int, Any]] = {
-    id(kind): kind for kind in (list, tuple, dict, deque, set, frozenset)
-}
-"""Classes by identity, since a metaclass may hash and compare."""
-
-
-def length_of(value: Any) -> int | None:
-    """Number of items of a list, tuple, dict, deque, set or frozenset; None for anything else.
-
-    Instances of subclasses count too, as do Python's queues and the like, which keep their items
-    in one of these.
-    """
-    value = _storage(value)
-    base = _container_base(value)
-    return None if base is None else base.__len__(value)
-
-
-def container_name(value: Any) -> str:
-    """Name of a container's class; for a framework's wrapper, the name of Python's own class."""
-    kind: Any = type(value)
-    if kind is _CACHED_FUNCTION:
-        return "functools.cache"
-    is_in_place = class_package(kind) in {"keras", "tensorflow", "tf_keras"}
-    return class_name(_container_base(_storage(value)) if is_in_place else kind)
-
-
-def _container_base(value: Any) -> Any:
-    known = map(_CONTAINERS.get, map(id, class_bases(type(value))))
-    return next((each for each in known if each is not None), None)
-
-
-def newest_items(value: Any, most: int) -> list[Any]:
-    """The newest items of a container, at most `most`; for a dict its values."""
-    value = _storage(value)
-    if is_instance(value, list):
-        return list.__getitem__(value, slice(-most, None))
-    if is_instance(value, tuple):
-        return list(tuple.__getitem__(value, slice(-most, None)))
-    if is_instance(value, dict):
-        return list(islice(reversed(dict.values(value)), most))[::-1]
-    if is_instance(value, deque):
-        return list(islice(deque.__reversed__(value), most))[::-1]
-    base: Any = next((each for each in (set, frozenset) if is_instance(value, each)), None)
-    return [] if base is None else list(islice(base.__iter__(value), most))
-
-
-def newest_keys(value: Any, most: int) -> list[Any]:
-    """Texts and tuples among the newest keys of a dict, at most `most`; none of a list."""
-    value = _storage(value)
-    if not is_instance(value, dict):
-        return []
-    newest = islice(reversed(dict[Any, Any].keys(value)), most)
-    return [each for each in newest if is_exactly(each, str, bytes, tuple)]
-
-
-_STORAGE: Final = {
-    "asyncio.queues": "_queue",
-    "collections": "data",
-    "multiprocessing.queues": "_buffer",
-    "queue": "queue",
-    "tensorflow.python.trackable.data_structures": "_storage",
-}
-"""Attributes in which these modules' lists, dicts and queues keep their items."""
-
-
-_CACHED_FUNCTION: Final[Any] = getattr(functools, "_lru_cache_wrapper", None)
-
-
-def _storage(value: Any) -> Any:
-    if type(value) is _CACHED_FUNCTION:
-        return _results_of(value)
-    name = _STORAGE.get(class_module(type(value)))
-    return value if name is None else instance_dict(value).get(name, value)
-
-
-def _results_of(function: Any) -> Any:
-    """The dict of what `functools.cache` keeps; the function itself where it keeps so many."""
-    if _CACHED_FUNCTION.cache_info(function).maxsize is not None:
-        return function
-    # The cache is the one dict that it refers to beside that of its attributes.
-    own = instance_dict(function)
-    held = [each for each in gc.get_referents(function) if type(each) is dict and each is not own]
-    return held[0] if len(held) == 1 else function
-
 
 @dataclass(slots=True)
 class TreeSize:
@@ -421,9 +341,11 @@ class SizeReader:
 
 
 def _own_bytes(value: Any) -> int:
-    base = _container_base(value)
+    base = container_base(value)
     if base in _HASHED:
         return base.__sizeof__(value)
+    if is_instance(value, type):
+        return type.__sizeof__(value)
     return bytes_of_buffer(value) or _NODE_BYTES
 
 
@@ -434,14 +356,32 @@ _HASHED: Final = (dict, set, frozenset)
 def bytes_of_buffer(value: Any) -> int:
     """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
     kind: Any = type(value)
-    is_buffer = is_exactly(value, str, bytes, bytearray) or (
-        (class_module(kind), class_name(kind)) in _BUFFERS and is_known_class(kind)
-    )
-    return kind.__sizeof__(value) if is_buffer else 0
+    if is_exactly(value, str, bytes, bytearray):
+        return kind.__sizeof__(value)
+    for base in class_bases(kind):
+        read = _BUFFERS.get((class_module(base), class_name(base)))
+        if read is not None and is_known_class(base):
+            return read(base, value)
+    return 0
 
 
-_BUFFERS: Final = frozenset({("array", "array"), ("_io", "BytesIO")})
-"""Modules and names of classes whose instances hold bytes."""
+def _characters(base: Any, value: Any) -> int:
+    """Characters of a `StringIO` up to its position, where a script writes.
+
+    It takes a byte or more for each, and only a copy would show how many.
+    """
+    try:
+        return base.tell(value)
+    except ValueError:  # closed, or not initialized
+        return 0
+
+
+_BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {
+    ("array", "array"): lambda base, value: base.__sizeof__(value),
+    ("_io", "BytesIO"): lambda base, value: base.__sizeof__(value),
+    ("_io", "StringIO"): _characters,
+}
+"""Sizes by modules and names of classes whose instances hold bytes or text."""
 
 
 def _held_by(value: Any) -> tuple[Iterable[Any], float]:
@@ -528,6 +468,10 @@ def attributes_of_function(function: FunctionType) -> list[tuple[Any, Any]]:
     return [pair for each in dicts if id(each) not in others for pair in list(each.items())]
 
 
+def _class_values(kind: type) -> list[Any]:
+    return [] if is_known_class(kind) else list(own_attributes(kind).values())
+
+
 def _traceback_values(trace: Any) -> list[Any]:
     values: list[Any] = []
     while trace is not None:
@@ -542,11 +486,11 @@ def _traceback_values(trace: Any) -> list[Any]:
 _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     ModuleType: lambda _: (),
     FrameType: lambda _: (),
-    type: lambda _: (),
+    type: _class_values,
     FunctionType: _closure_values,
     TracebackType: _traceback_values,
 }
 """Readers of attributes for classes that keep them elsewhere than in a dict.
 
-None for modules, classes and frames of callers, which are shared.
+None for modules, classes of libraries and frames of callers, which are shared.
 """

@@ -17,10 +17,11 @@ import msgspec
 from kmonitor_agent.frameworks.base import HasTraceHolders, KerasModel, TraceHolder
 from kmonitor_agent.frameworks.kept_objects import (
     LEAST_BYTES,
-    PUBLIC_PLACES,
     KeptObjectWalk,
     Place,
 )
+from kmonitor_agent.frameworks.kept_places import PUBLIC_PLACES
+from kmonitor_agent.frameworks.kept_series import ATTRIBUTES, SUBCLASSES
 from kmonitor_agent.frameworks.script_values import instance_dict, items_of
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts
@@ -421,6 +422,8 @@ _MOST_PLACES: Final = 1000
 _CONTAINERS: Final = frozenset(
     {"", "list", "tuple", "dict", "deque", "set", "frozenset", "defaultdict", "OrderedDict"}
     | {"UserDict", "UserList", "Queue", "LifoQueue", "PriorityQueue"}
+    | {"functools.cache", "functools.lru_cache", "linked tuple", "linked list", "linked dict"}
+    | {ATTRIBUTES, SUBCLASSES}
 )
 
 

@@ -3663,6 +3663,11 @@
         <translation>已中断</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>It happens within epochs, not between them</source>
+        <translation>它发生在各轮之内，而不是各轮之间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>It may be off, asleep, or on a network that this machine cannot reach.</source>
         <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
@@ -6285,6 +6290,16 @@
         <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>a cache is filling: {n} of {capacity} results in {place}</source>
+        <translation>缓存正在填充：{place} 中有 {capacity} 个结果中的 {n} 个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>a deque is filling: {n} of {capacity} objects in {place}</source>
+        <translation>deque 正在填充：{place} 中有 {capacity} 个对象中的 {n} 个</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>a function</source>
         <translation>某个函数</translation>
@@ -6419,6 +6434,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>at this batch size, the peak occurs when gradients are applied, so it does not show how memory grows with the batch size; measure with a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>attributes</source>
+        <translation>属性</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6605,6 +6625,16 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>children: {shares}</source>
         <translation>子进程：{shares}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>classes</source>
+        <translation>类</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>classes that derive from {place} are retained</source>
+        <translation>保留了派生自 {place} 的类</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -6971,6 +7001,11 @@
         <translation>已冻结</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>full at {n} objects and about {size}</source>
+        <translation>达到 {n} 个对象、约 {size} 时填满</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>full garbage collections</source>
         <translation>对所有对象的垃圾回收</translation>
@@ -7001,6 +7036,11 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>garbage collections are taking longer as the number of objects grows</source>
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)</source>
+        <translation>给它一个内存放得下的上限：lru_cache(maxsize=...)、deque(maxlen=...)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -7376,6 +7416,11 @@
         <translation>上限 {value}，{action}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>linked {kind} objects</source>
+        <translation>链接的 {kind} 对象</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>live traces</source>
         <translation>存活追踪</translation>
@@ -7558,8 +7603,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are being built again and again; {what}</source>
-        <translation>模型或优化器被反复新建；{what}</translation>
+        <source>models or optimizers are being built again and again</source>
+        <translation>模型或优化器被反复新建</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9026,11 +9071,6 @@
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>within epochs: in steps, or in callbacks before MonitorCallback</source>
-        <translation>各轮之内：训练步中，或 MonitorCallback 之前的回调中</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>yes</source>
         <translation>是</translation>
@@ -9554,6 +9594,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is filling: {n} of {capacity} objects</source>
+        <translation>{place} 正在填充：{capacity} 个对象中的 {n} 个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} is growing: {what}</source>
         <translation>{place} 在增长：{what}</translation>
     </message>
@@ -9748,6 +9793,11 @@
         <translation>{text}，填满时约 {size}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{text}, it will end at about {size}</source>
+        <translation>{text}，将在约 {size} 时结束</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{text}; that time was spent {where}</source>
         <translation>{text}；那些时间用于{where}</translation>
@@ -9853,6 +9903,11 @@
         <translation>{verdict}。单击查看依据。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{what} ({size} each)</source>
+        <translation>{what}（每个 {size}）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{what} +{per_unit} / {per}</source>
         <translation>{what} +{per_unit} / {per}</translation>
@@ -9871,11 +9926,6 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} will be removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
-        <source>{what}, {size} each</source>
-        <translation>{what}，每个 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>

@@ -1,6 +1,7 @@
 """Real fits in which a callback or library keeps things: the judge names them."""
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -89,6 +90,63 @@ def test_arrays_that_a_callback_keeps_are_the_cause(monitor: Any, told: Told):
     assert verdict.kept.shape == "(512, 1024)"
     assert verdict.advice[0] == "keep_numbers"
     assert newest(events, "Keeps.kept").n_bytes == EPOCHS * 2 * MIB
+
+
+class Loads(keras.callbacks.Callback):
+    """Remembers what it loads at each epoch's end, for the first sixty of them."""
+
+    @staticmethod
+    @functools.lru_cache(maxsize=60)
+    def load(number: int) -> Any:
+        return np.full((512, 1024), number, "float32")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.load(epoch)
+
+
+def test_a_cache_of_a_callback_with_a_limit_is_filling(monitor: Any, told: Told):
+    fit(small_model(), Loads(), monitor, epochs=EPOCHS)
+    Loads.load.cache_clear()
+
+    verdict = verdict_of(told(monitor))
+    assert (verdict.state, verdict.cause) == ("rising", "filling")
+    assert verdict.kept is not None
+    named = (verdict.kept.place, verdict.kept.container, verdict.kept.capacity)
+    assert named == ("Loads.load", "functools.lru_cache", 60)
+
+
+class NamesEach(keras.callbacks.Callback):
+    """Keeps something at each epoch's end in an attribute of its own."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        setattr(self, f"epoch_{epoch}", np.full((512, 1024), epoch, "float32"))
+
+
+class Chains(keras.callbacks.Callback):
+    """Keeps something at each epoch's end together with what it kept before."""
+
+    history: Any = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.history = [np.full((512, 1024), epoch, "float32"), self.history]
+
+
+@pytest.mark.parametrize(
+    ("make", "place", "container"),
+    [
+        (NamesEach, "NamesEach.epoch_*", "attributes"),
+        (Chains, "Chains.history", "linked list"),
+    ],
+)
+def test_what_a_callback_keeps_without_a_container_is_the_cause(
+    monitor: Any, told: Told, make: Callable[[], Any], place: str, container: str
+):
+    fit(small_model(), make(), monitor, epochs=EPOCHS)
+
+    verdict = verdict_of(told(monitor))
+    assert verdict.cause == "kept"
+    assert verdict.kept is not None
+    assert (verdict.kept.place, verdict.kept.container) == (place, container)
 
 
 def test_tensors_that_a_callback_keeps_are_the_cause(monitor: Any, told: Told):

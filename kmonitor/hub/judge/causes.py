@@ -44,7 +44,7 @@ class Cause(StrEnum):
     BLOCKS = "blocks of shared memory are created and never unlinked"
     DISK = "files are written and never removed"
     PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
-    FILLING = "a dataset cache that is filling up"
+    FILLING = "a cache or queue with a limit that is filling up"
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
@@ -84,6 +84,7 @@ class Remedy(StrEnum):
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
     DATASET_ONCE = "create the dataset once"
+    LIMIT_CACHE = "give the cache a limit that fits into memory"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
     CLOSE_SOCKETS = "close connections, or reuse one"
@@ -330,6 +331,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if kept.capacity is not None or kept.container == "functools.cache":
+        remedy = Remedy.LIMIT_CACHE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS
     if remedy is None:

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.hub.judge.bounded_places import have_filled
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import LEVELS, Unit
@@ -51,6 +52,9 @@ class EpochSegments:
 
     def count(self, kept: list[KeptObjects]) -> None:
         """Take a count of the objects that the script keeps."""
+        if have_filled(kept, self.closed):
+            self.closed.clear()
+            self._n_fresh = 0
         if self._current is not None and kept:
             self._current.kept = kept
 

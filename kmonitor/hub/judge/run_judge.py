@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
+from kmonitor.hub.judge.bounded_places import filling_places
 from kmonitor.hub.judge.causes import (
     ARENAS,
     FILLING,
@@ -406,18 +407,28 @@ class RunJudge:
         counters: list[Counter],
         units: list[Unit],
     ) -> ArenaFill | GrowthExplanation | None:
-        """Malloc's arenas, or garbage, if they explain a rise that was not yet called growing."""
+        """Places that hold a limited number of objects, if they explain a rise and have room.
+
+        Malloc's arenas, or garbage, if they explain one that was not yet called growing.
+        """
         kind, metric = key
         growth = judgement.growth
-        is_new = not self._judgements.get(key, Judgement()).is_open_alarm
-        is_of_process = metric == "ram" and kind not in COUNTED_WITHIN
-        if not is_of_process or not is_new or judgement.state not in EXPLAINED or growth is None:
+        if metric not in _WITHIN or judgement.state not in EXPLAINED or growth is None:
             return None
         is_measured = np.array([metric in unit.low for unit in units])
         measured = [unit for unit in units if metric in unit.low]
-        kept = kept_growth(cut(counters, is_measured), growth, share=_NOT_GARBAGE)
-        grew_with = [*judgement.grew_with, *kept]
+        counters = cut(counters, is_measured)
         room = self._room(metric, units[-1].high.get(metric, math.nan))
+        filling = filling_places(growth, judgement.grew_with, counters, room)
+        if filling is not None:
+            return filling
+        is_new = not self._judgements.get(key, Judgement()).is_open_alarm
+        if metric != "ram" or kind in COUNTED_WITHIN or not is_new:
+            return None
+        grew_with = [
+            *judgement.grew_with,
+            *kept_growth(counters, growth, share=_NOT_GARBAGE),
+        ]
         fill = arenas_that_fill(growth, grew_with, measured, room)
         return fill or uncollected_growth(grew_with, measured, room)
 

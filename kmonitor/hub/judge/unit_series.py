@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
+from kmonitor.hub.judge.bounded_places import is_full
 from kmonitor.hub.judge.causes import TRACED_FUNCTION
 from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
@@ -163,7 +164,10 @@ _KeptKey = tuple[str, str, str]
 
 
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
-    """Counters of the objects kept at the last count, each place through all units."""
+    """Counters of the objects kept at the last count, each place through all units.
+
+    A place that is full has none: it grows no more.
+    """
     newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
     if not newest:
         return []
@@ -173,7 +177,7 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
     ]
     found: list[Counter] = []
     for kept in newest:
-        if kept.is_on_device is not is_on_device:
+        if kept.is_on_device is not is_on_device or is_full(kept):
             continue
         key = _kept_key(kept)
         has_size = kept.n_bytes is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from kmonitor.hub.judge.bounded_places import have_filled
 from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MAX_UNITS
@@ -455,6 +456,10 @@ class RunUnits:
             names = self.named.setdefault(event.metric, deque(maxlen=_TABLES))
             names.append(event.named)
         elif not event.why:
+            for per, units in self.completed.items():
+                if have_filled(event.kept, units):
+                    units.clear()
+                    self._fresh[per] = 0
             for unit in self._open.values():
                 unit.is_counted = True
                 unit.kept = event.kept or unit.kept

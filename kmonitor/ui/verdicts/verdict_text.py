@@ -13,7 +13,13 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
-from kmonitor.ui.verdicts.kept_text import counted_change_text, kept_place_text, kept_text
+from kmonitor.ui.verdicts.kept_text import (
+    counted_change_text,
+    filling_place_text,
+    growth_rate_text,
+    kept_text,
+    retained_text,
+)
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
     slower_since_text,
@@ -242,22 +248,43 @@ def _memory_cause_text(verdict: Verdict) -> str:
         return text
     if verdict.filling is not None:
         return _filling_text(verdict.filling)
+    if verdict.kept is not None and verdict.cause == "filling":
+        return filling_place_text(verdict.kept)
     if verdict.kept is not None and verdict.cause == "rebuilt":
-        return tr("models or optimizers are being built again and again; {what}").format(
-            what=kept_place_text(verdict.kept)
-        )
+        built = _with_rate(tr("models or optimizers are being built again and again"), verdict)
+        return f"{built}; {retained_text(verdict, verdict.kept)}"
     if name and verdict.cause == "retained_traces":
-        return f"{texts[verdict.cause]} ({name})"
+        return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
     if name and verdict.cause == "python":
-        return tr(
+        texts["python"] = tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
         ).format(line=name)
-    return texts.get(verdict.cause, "")
+    return _with_rate(texts.get(verdict.cause, ""), verdict)
+
+
+_COUNTED_BYTES: Final = {
+    "retained_traces": "allocator_bytes",
+    "rebuilt": "allocator_bytes",
+    "python": "python_bytes",
+    "tensors": "allocator_bytes",
+    "workers": "children_bytes",
+    "malloc": "native_bytes",
+    "native": "native_bytes",
+    "cache": "free_bytes",
+}
+"""Counts of bytes that grew, by the cause that they show."""
+
+
+def _with_rate(text: str, verdict: Verdict) -> str:
+    """Cause with the size that it adds per unit, if that was counted."""
+    kind = _COUNTED_BYTES.get(verdict.cause)
+    one = next((one for one in verdict.grew_with if one.kind == kind), None)
+    return text if one is None else growth_rate_text(text, one, verdict)
 
 
 def _retracing_text(verdict: Verdict) -> str:
     text = tr("{name} is retraced repeatedly").format(name=verdict.name or tr("a function"))
-    return f"{text}; {kept_place_text(verdict.kept)}" if verdict.kept is not None else text
+    return f"{text}; {retained_text(verdict, verdict.kept)}" if verdict.kept is not None else text
 
 
 def _counted_cause_text(verdict: Verdict) -> str:
@@ -294,17 +321,22 @@ def _arenas_text(fill: ArenaFill | None) -> str:
 
 
 def growing_part_text(verdict: Verdict) -> str:
-    """Part of an epoch or fit in which the growth occurs; empty: several parts, or not known."""
+    """Part of an epoch or fit in which the growth occurs.
+
+    Empty: several parts, or not known; or within epochs, where the place that retains objects says
+    more.
+    """
     if verdict.metric in TIME_METRICS:
         return time_part_text(verdict)
     parts = {
-        "steps": tr("within epochs: in steps, or in callbacks before MonitorCallback"),
         "validation": tr("in validation"),
         "between_epochs": tr(
             "between epochs: in callbacks after MonitorCallback, or in its actions"
         ),
         "between_fits": tr("between fits: in the script"),
     }
+    if verdict.where == "steps" and verdict.where_part is not None:
+        return "" if verdict.kept is not None else tr("It happens within epochs, not between them")
     where = parts.get(verdict.where, "")
     if not where or verdict.where_part is None:
         return ""
@@ -459,6 +491,16 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
+        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
+    }
+    text = time_advice_text(code, verdict)
+    if text:
+        return VerdictAdvice(text)
+    return known.get(code) or _kept_advice().get(code) or _counted_advice().get(code)
+
+
+def _kept_advice() -> dict[str, VerdictAdvice]:
+    return {
         "float_of_loss": VerdictAdvice(
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),
@@ -474,13 +516,11 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
         "dataset_once": VerdictAdvice(tr("create the dataset once, outside the loop")),
+        "limit_cache": VerdictAdvice(
+            tr("give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)")
+        ),
         "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
-        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
-    text = time_advice_text(code, verdict)
-    if text:
-        return VerdictAdvice(text)
-    return known.get(code) or _counted_advice().get(code)
 
 
 def _counted_advice() -> dict[str, VerdictAdvice]:

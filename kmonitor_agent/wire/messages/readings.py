@@ -300,12 +300,17 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             unknown.
         shape: Shape of the newest array or tensor, as text; empty if there is none.
         dtype: Dtype of the newest array or tensor; empty if there is none.
-        container: Class of the list, dict or other container; empty: an attribute or variable.
+        container: Class of the list, dict or other container; "linked tuple": tuples, or objects
+            of another class, that each hold the one before; "attributes": names that differ in a
+            number; "subclasses": classes that derive from `place`; empty: an attribute or
+            variable.
         place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
+        capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
+            `deque(maxlen=100)`; None: there is none, or it is unknown.
     """
 
     kind: Name
@@ -316,6 +321,7 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     container: Name = ""
     place: Name = ""
     is_on_device: bool = False
+    capacity: Count | None = None
 
 
 class ObjectsCounted(Event, frozen=True, tag="objects"):

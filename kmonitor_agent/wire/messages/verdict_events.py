@@ -174,20 +174,22 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; for resources
             that are counted "files", "threads", "processes", "zombies", "blocks", "disk"; for
             slower steps also "pressure", "throttled", "clock", "busy", "garbage"; "filling": a
-            cache of the dataset, which has an end; "arenas": freed memory that malloc keeps in one
-            arena after another; "uncollected": Python objects that may be garbage, and wait for a
-            full collection; "data_cache": memory of the first epoch, where nothing grows; for
-            times "part": that of `where`; empty if unknown.
+            cache of the dataset, or a cache or queue of the script, which has an end; "arenas":
+            freed memory that malloc keeps in one arena after another; "uncollected": Python
+            objects that may be garbage, and wait for a full collection; "data_cache": memory of
+            the first epoch, where nothing grows; for times "part": that of `where`; empty if
+            unknown.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if unknown.
         changed: With "retracing", the difference between its last two traces, as in
             `FunctionTraces`.
         grew_with: Counts that grew over the same units and support the cause.
         advice: Possible remedies, the mildest first.
-        filling: With "filling", the fill level of the cache.
+        filling: With "filling", the fill level of the dataset's cache; None: one of the script, in
+            `kept`.
         arenas: With "arenas", the memory that they keep.
-        kept: With "kept", "rebuilt" and "retracing", the objects and the place that keeps them;
-            None: unknown.
+        kept: With "kept", "filling", "rebuilt" and "retracing", the objects and the place that
+            keeps them; None: unknown.
         where: The part of the units in which nearly all of the growth occurs: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
             "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`,

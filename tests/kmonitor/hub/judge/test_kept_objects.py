@@ -247,6 +247,7 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
         (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),
         (replace(ARRAYS, kind="object"), "keep_less"),
+        (replace(ARRAYS, container="functools.cache"), "limit_cache"),
         (replace(ARRAYS, kind="function"), "keep_less"),
     ],
 )

@@ -358,8 +358,67 @@ def test_what_the_script_keeps_is_named_with_its_place_and_size():
 
     assert text == (
         "NumPy arrays of (32, 1000) float32 are retained in Recorder.history (list): +12.0 MiB /"
-        " epoch, 1.5 MiB each"
+        " epoch (8 \u00d7 1.5 MiB)"
     )
+
+
+def test_objects_of_which_a_step_keeps_less_than_one_say_their_size():
+    grew = [CorrelatedGrowth("kept_bytes", MIB / 2, MIB / 2, MIB / 2, "Recorder.history")]
+
+    text = with_plain_spaces(cause_text(replace(KEPT, per="step", slope=MIB / 2, grew_with=grew)))
+
+    assert text.endswith("(list): +512 KiB / step (1.5 MiB each)")
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "text"),
+    [
+        ("python", "python_bytes", "Python objects are kept alive: +12.0 MiB / epoch"),
+        ("native", "native_bytes", "Python code does not: +12.0 MiB / epoch"),
+        ("tensors", "allocator_bytes", "allocator is growing: +12.0 MiB / epoch"),
+        ("rebuilt", "allocator_bytes", "something keeps them alive: +12.0 MiB / epoch"),
+        ("retained_traces", "allocator_bytes", "are retained: +12.0 MiB / epoch"),
+        ("cache", "free_bytes", "a cache, or fragmentation: +12.0 MiB / epoch"),
+    ],
+)
+def test_each_cause_of_bytes_says_how_many_a_unit_adds(cause: str, kind: str, text: str):
+    grew = [CorrelatedGrowth(kind, 12 * MIB, 12 * MIB, 12 * MIB)]
+
+    said = cause_text(replace(KEPT, cause=cause, kept=None, grew_with=grew))
+
+    assert with_plain_spaces(said).endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        ("attributes", "are retained in Recorder.history (attributes): +12.0 MiB"),
+        ("linked Node", "are retained in Recorder.history (linked Node objects): +12.0 MiB"),
+        ("subclasses", "classes that derive from Recorder.history are retained: +12.0 MiB"),
+    ],
+)
+def test_series_without_a_container_are_described(container: str, text: str):
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, container=container)
+
+    assert text in with_plain_spaces(cause_text(replace(KEPT, kept=kept)))
+
+
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        ("functools.lru_cache", "a cache is filling: 80 of 100 results in Recorder.history"),
+        ("deque", "a deque is filling: 80 of 100 objects in Recorder.history"),
+        ("HistoryDeque", "Recorder.history is filling: 80 of 100 objects"),
+    ],
+)
+def test_a_place_that_fills_says_where_it_ends(container: str, text: str):
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, container=container, capacity=100)
+
+    said = with_plain_spaces(cause_text(replace(KEPT, cause="filling", kept=kept)))
+
+    assert said == f"{text}, it will end at about 150 MiB"
 
 
 def test_all_places_that_grow_are_named():
@@ -370,23 +429,27 @@ def test_all_places_that_grow_are_named():
 
     text = with_plain_spaces(cause_text(replace(KEPT, slope=12 * MIB, grew_with=grew)))
 
-    assert text.endswith("(list): +9.00 MiB / epoch, 1.5 MiB each; train.later: +3.00 MiB / epoch")
+    assert text.endswith(
+        "(list): +9.00 MiB / epoch (6 \u00d7 1.5 MiB); train.later: +3.00 MiB / epoch"
+    )
 
 
 @pytest.mark.parametrize(("slope", "is_said"), [(14 * MIB, False), (20 * MIB, True)])
 def test_a_cause_of_a_part_of_the_growth_says_how_much_it_explains(slope: float, is_said: bool):  # noqa: FBT001
     text = with_plain_spaces(cause_text(replace(KEPT, slope=slope)))
 
-    assert text.endswith("1.5 MiB each; this explains 60% of the growth") is is_said
+    assert text.endswith("1.5 MiB); this explains 60% of the growth") is is_said
 
 
 def test_a_place_that_keeps_traced_functions_is_named():
     kept = KeptObjects("tf.function", 20, container="list", place="train.probes")
+    grew = [CorrelatedGrowth("kept_objects", 2.0, 2.0, 2.0, "train.probes")]
 
-    text = cause_text(replace(KEPT, cause="retracing", name="probe", kept=kept))
+    text = cause_text(replace(KEPT, cause="retracing", name="probe", kept=kept, grew_with=grew))
 
     assert text == (
-        "probe is retraced repeatedly; tf.function objects are retained in train.probes (list)"
+        "probe is retraced repeatedly; tf.function objects are retained in train.probes (list):"
+        " +2 / epoch"
     )
 
 
@@ -413,11 +476,16 @@ def test_figures_are_counted_and_not_weighed():
 def test_who_keeps_models_is_said_where_models_are_built_anew():
     kept = KeptObjects("keras.History", 9, None, container="list", place="train.runs")
 
-    text = cause_text(replace(KEPT, cause="rebuilt", kept=kept))
+    grew = [
+        CorrelatedGrowth("allocator_bytes", 12 * MIB, 12 * MIB, 12 * MIB),
+        CorrelatedGrowth("kept_objects", 1.0, 1.0, 1.0, "train.runs"),
+    ]
 
-    assert text == (
-        "models or optimizers are being built again and again; History objects, each with its"
-        " model, are retained in train.runs (list)"
+    text = cause_text(replace(KEPT, cause="rebuilt", kept=kept, grew_with=grew))
+
+    assert with_plain_spaces(text) == (
+        "models or optimizers are being built again and again: +12.0 MiB / epoch; History"
+        " objects, each with its model, are retained in train.runs (list): +1 / epoch"
     )
 
 
@@ -432,6 +500,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "close_figures",
         "dataset_once",
         "history_dict",
+        "limit_cache",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
@@ -444,7 +513,6 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("steps", "in steps, or in callbacks before MonitorCallback"),
         ("validation", "92% of it happens in validation"),
         ("between_epochs", "in callbacks after MonitorCallback"),
         ("between_fits", "between fits"),
@@ -454,6 +522,14 @@ def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
     lines = evidence_lines(replace(KEPT, where=where, where_part=0.92))
 
     assert any(words in with_plain_spaces(line) for line in lines)
+
+
+def test_growth_within_epochs_is_said_where_no_place_is_known():
+    within = "It happens within epochs, not between them"
+    named = replace(KEPT, where="steps", where_part=1.0)
+
+    assert within in evidence_lines(replace(named, cause="unknown", kept=None))
+    assert within not in evidence_lines(named)
 
 
 def test_evidence_is_silent_where_growth_comes_in_several_parts():

@@ -1,0 +1,186 @@
+# pyright: basic
+"""Containers of the script, read without running its code: length, newest items, and how many fit.
+
+Lists, dicts and the like count, with their subclasses, as do Python's queues and functions that
+cache their results, which keep their items in one of these.
+"""
+
+import functools
+import gc
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_module,
+    class_name,
+    class_package,
+    instance_dict,
+    is_exactly,
+    is_instance,
+    own_attributes,
+)
+
+
+class Series(list[Any]):
+    """Items that belong together although no container of the script's holds them all.
+
+    Attributes:
+        length: Number of items, of which these are the newest, the newest last.
+        name: Kind of container that they stand for: "functools.lru_cache", "linked tuple",
+            "attributes", "subclasses".
+        capacity: Maximum number of items; None: there is none.
+    """
+
+    def __init__(
+        self, items: Iterable[Any], length: int, name: str, capacity: int | None = None
+    ) -> None:
+        super().__init__(items)
+        self.length = length
+        self.name = name
+        self.capacity = capacity
+
+
+_CONTAINERS: Final[dict[int, Any]] = {
+    id(kind): kind for kind in (list, tuple, dict, deque, set, frozenset)
+}
+"""Classes by identity, since a metaclass may hash and compare."""
+
+
+def length_of(value: Any) -> int | None:
+    """Number of items of a list, tuple, dict, deque, set or frozenset; None for anything else.
+
+    Instances of subclasses count too, as do Python's queues and the like, which keep their items
+    in one of these.
+    """
+    if type(value) is Series:
+        return value.length
+    value = _storage(value)
+    base = container_base(value)
+    return None if base is None else base.__len__(value)
+
+
+def container_name(value: Any) -> str:
+    """Name of a container's class; for a framework's wrapper, the name of Python's own class."""
+    kind: Any = type(value)
+    if kind is Series:
+        return value.name
+    if kind is _CACHED_FUNCTION:
+        return "functools.cache"
+    is_in_place = class_package(kind) in {"keras", "tensorflow", "tf_keras"}
+    return class_name(container_base(_storage(value)) if is_in_place else kind)
+
+
+def container_base(value: Any) -> Any:
+    """Class of Python that a container is of or derives from; None for anything else."""
+    known = map(_CONTAINERS.get, map(id, class_bases(type(value))))
+    return next((each for each in known if each is not None), None)
+
+
+def newest_items(value: Any, most: int) -> list[Any]:
+    """The newest items of a container, at most `most`; for a dict its values."""
+    value = _storage(value)
+    if is_instance(value, list):
+        return list.__getitem__(value, slice(-most, None))
+    if is_instance(value, tuple):
+        return list(tuple.__getitem__(value, slice(-most, None)))
+    if is_instance(value, dict):
+        return list(islice(reversed(dict.values(value)), most))[::-1]
+    if is_instance(value, deque):
+        return list(islice(deque.__reversed__(value), most))[::-1]
+    base: Any = next((each for each in (set, frozenset) if is_instance(value, each)), None)
+    return [] if base is None else list(islice(base.__iter__(value), most))
+
+
+def newest_keys(value: Any, most: int) -> list[Any]:
+    """Texts and tuples among the newest keys of a dict, at most `most`; none of a list."""
+    value = _storage(value)
+    if not is_instance(value, dict):
+        return []
+    newest = islice(reversed(dict[Any, Any].keys(value)), most)
+    return [each for each in newest if is_exactly(each, str, bytes, tuple)]
+
+
+_STORAGE: Final = {
+    "asyncio.queues": "_queue",
+    "collections": "data",
+    "multiprocessing.queues": "_buffer",
+    "queue": "queue",
+    "tensorflow.python.trackable.data_structures": "_storage",
+}
+"""Attributes in which these modules' lists, dicts and queues keep their items."""
+
+
+_CACHED_FUNCTION: Final[Any] = getattr(functools, "_lru_cache_wrapper", None)
+_PARAMETERS_OF: Final = frozenset(
+    id(instance_dict(function)["cache_parameters"].__code__)
+    for function in (functools.lru_cache(len), functools.lru_cache(1)(len))
+)
+"""Identities of the code with which functools returns the parameters of a cache."""
+
+_MOST_RESULTS: Final = 100_000
+"""Maximum number of results of a bounded cache, which can be read only all at once: 4 ms."""
+
+_NEWEST: Final = 128
+
+
+def _storage(value: Any) -> Any:
+    if type(value) is _CACHED_FUNCTION:
+        return _results_of(value)
+    name = _STORAGE.get(class_module(type(value)))
+    return value if name is None else instance_dict(value).get(name, value)
+
+
+def _results_of(function: Any) -> Any:
+    """The dict of what `functools.cache` keeps; the function itself where it keeps so many."""
+    if cache_size(function) is not None:
+        return function
+    # The cache is the one dict that it refers to beside that of its attributes.
+    own = instance_dict(function)
+    held = [each for each in gc.get_referents(function) if type(each) is dict and each is not own]
+    return held[0] if len(held) == 1 else function
+
+
+def cache_size(function: Any) -> int | None:
+    """Number of results that a function of `functools.lru_cache` keeps at most; None: no limit.
+
+    0 if a script changed the function so that the number cannot be read without its code.
+    """
+    parameters = instance_dict(function).get("cache_parameters")
+    if type(parameters) is not FunctionType or id(parameters.__code__) not in _PARAMETERS_OF:
+        return 0
+    cells = zip(parameters.__code__.co_freevars, parameters.__closure__ or (), strict=False)
+    size = next((cell.cell_contents for name, cell in cells if name == "maxsize"), 0)
+    return size if is_exactly(size, int, type(None)) else 0
+
+
+def bounded_results(value: Any) -> Series | None:
+    """Results that a function of `functools.lru_cache` with a limit keeps; None if it has none."""
+    size = cache_size(value) if type(value) is _CACHED_FUNCTION else None
+    if not size:
+        return None
+    n = _CACHED_FUNCTION.cache_info(value).currsize
+    if not 0 < n <= _MOST_RESULTS:
+        return None
+    # Each result follows its key, from the oldest on, and some versions name its class behind it.
+    held = gc.get_referents(value)
+    for stride in (3, 2):
+        cache = held[1 + stride * n] if len(held) > 1 + stride * n else None
+        if type(cache) is dict and len(cache) == n:
+            newest = held[2 : 1 + stride * n : stride][-_NEWEST:]
+            return Series(newest, n, "functools.lru_cache", size)
+    return None
+
+
+def capacity_of(value: Any) -> int | None:
+    """Number of items that a container holds at most; None: there is no limit."""
+    if type(value) is Series:
+        return value.capacity
+    value = _storage(value)
+    return _MAXLEN.__get__(value) if is_instance(value, deque) else None
+
+
+_MAXLEN: Final[Any] = own_attributes(deque)["maxlen"]

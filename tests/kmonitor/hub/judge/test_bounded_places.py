@@ -1,0 +1,112 @@
+"""Caches and queues of the script with a limit: their end is predicted, and no alarm is raised."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.verdicts.verdict_text import verdict_headline
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    Event,
+    KeptObjects,
+    ObjectsCounted,
+    Sample,
+)
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+from tests.support.growing_run import MIB, Growing, events_of, ram_verdicts
+
+EPOCHS_TO_FILL = 30
+PER_EPOCH = 8.0
+
+
+def results(n: int, capacity: int | None, mib: float = PER_EPOCH / 2) -> KeptObjects:
+    """Results of a cached function, of which each epoch adds two."""
+    return KeptObjects(
+        kind="numpy.ndarray",
+        count=n,
+        n_bytes=n * mib * MIB,
+        shape="(1024, 1024)",
+        dtype="float32",
+        container="functools.lru_cache",
+        place="train.load",
+        capacity=capacity,
+    )
+
+
+def run(
+    n: int,
+    *others: KeptObjects,
+    capacity: int | None = 2 * EPOCHS_TO_FILL,
+    mib: float = PER_EPOCH / 2,
+    rises_until: int = EPOCHS_TO_FILL,
+    ram_of_bytes: float = 64e9,
+) -> Iterator[Event]:
+    grows = Growing(ram_mib=PER_EPOCH, ram_of_bytes=ram_of_bytes)
+    full = (1000.0 + rises_until * PER_EPOCH) * MIB
+    for event in events_of(grows, n):
+        if isinstance(event, Sample) and event.epoch >= rises_until:
+            yield replace(event, ram_bytes=full + (event.epoch * 7 % 5) * 0.3 * MIB)
+            continue
+        if isinstance(event, EpochEnded) and event.epoch > 2 and event.epoch < rises_until:
+            held = 2 * (event.epoch + 1)
+            kept = [results(min(held, capacity or held), capacity, mib)]
+            for each in others:
+                kept += [replace(each, count=held, n_bytes=held / 2 * (each.n_bytes or 0.0))]
+            is_over = capacity is not None and held > capacity
+            yield ObjectsCounted(event.t_s, event.fit, event.epoch, 0.003, [] if is_over else kept)
+        yield event
+
+
+def test_a_cache_of_the_script_is_named_with_its_end_and_never_alarmed():
+    verdicts = ram_verdicts(run(100))
+
+    assert not any(one.state in ALARMED_STATES for one in verdicts)
+    amid = verdicts[19]
+    assert (amid.state, amid.cause, amid.advice) == ("rising", "filling", [])
+    assert amid.kept is not None
+    assert amid.kept.capacity == 2 * EPOCHS_TO_FILL
+    said = with_plain_spaces(verdict_headline(amid))
+    assert "a cache is filling: 40 of 60 results in train.load" in said
+    assert "it will end at about 240 MiB" in said
+    assert "next verdict in about" not in said
+    assert verdicts[-1].state == "steady"
+
+
+def test_what_grows_on_after_a_cache_is_full_is_not_its_fault():
+    verdicts = ram_verdicts(run(60, rises_until=100))
+
+    first = next(one for one in verdicts if one.state in ALARMED_STATES)
+    assert EPOCHS_TO_FILL < first.unit <= EPOCHS_TO_FILL + 15
+    assert first.cause != "kept"
+
+
+def test_a_cache_without_a_limit_is_a_cause():
+    verdicts = ram_verdicts(run(28, capacity=None))
+
+    assert (verdicts[-1].state, verdicts[-1].cause) == ("suspected", "kept")
+
+
+def test_a_cache_that_will_not_fit_is_alarmed_with_its_end():
+    verdicts = ram_verdicts(run(28, capacity=2000, ram_of_bytes=1400.0 * MIB))
+
+    assert (verdicts[-1].state, verdicts[-1].cause) == ("suspected", "kept")
+    assert verdicts[-1].advice[0] == "limit_cache"
+    assert "full at 2 000 objects and about 7.8 GiB" in with_plain_spaces(
+        verdict_headline(verdicts[-1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("mib", "others"),
+    [
+        (1.0, []),  # a quarter of what memory rises by
+        (2.5, [replace(results(1, None, 3.0), place="Log.history", container="list")]),
+    ],
+)
+def test_a_cache_excuses_no_more_than_it_takes(mib: float, others: list[KeptObjects]):
+    verdicts = ram_verdicts(run(28, *others, mib=mib))
+
+    assert verdicts[-1].state in ALARMED_STATES
+    assert verdicts[-1].cause != "filling"
