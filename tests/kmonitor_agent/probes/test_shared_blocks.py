@@ -113,7 +113,7 @@ def test_a_block_of_a_child_stays_the_runs_after_it_is_closed():
         child.end()
         children.clear()
         with own_block(4096) as mine:
-            wait_until(lambda: mine.name in blocks.names or not blocks.read(), what="a new list")
+            wait_until(lambda: blocks.read() and mine.name in blocks.names, what="a new list")
             left = bytes_of(blocks)
     wait_until(lambda: bytes_of(blocks) == 0, what="none is left")
 
