@@ -135,8 +135,9 @@ _JOIN_S = 5.0
 class HubFollower:
     """Owns the thread `kmonitor-follower` and the socket to one hub.
 
-    Live rows begin at the hub's newest row when first connected. After a lost connection to the
-    same hub they continue from the last row, so that no row is missing or repeated.
+    Live rows begin at the hub's newest row when first connected: all that are committed after the
+    status in `Connected` are posted. After a lost connection to the same hub they continue from
+    the last row, so that no row is missing or repeated.
 
     Attributes:
         inbox: News, oldest first; the reader takes from the left.
@@ -486,7 +487,9 @@ class PullCursors:
         if reply.hub != self._hub:
             self._hub = reply.hub
             self._change = self._head = 0
-            self._cursor = None
+            # Not the head of the first list of runs: what is committed before that list is news
+            # to a reader that has already heard of the connection. None: an older hub.
+            self._cursor = reply.head
         self._runs_request = self._rows_request = 0
         self._runs_due_s = 0.0
 

@@ -499,6 +499,7 @@ class HubLoop:
             prometheus="" if self._metrics_exporters is None else self._metrics_exporters.page_url,
             otlp="" if self._metrics_exporters is None else self._metrics_exporters.endpoint,
             alerts="" if self._alerts is None else self._alerts.state,
+            head=self._event_log.head,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._endpoints.to_desktop(identity, reply)

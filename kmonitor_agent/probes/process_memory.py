@@ -152,10 +152,6 @@ class ProcessMemory:
         """Process ids of descendants as last listed, and of the zombies among them."""
         return frozenset(self._children), frozenset(self._family.zombies & self._children)
 
-    def is_ours(self, pid: int) -> bool:
-        """True if a process id is this process's or a child's."""
-        return pid == os.getpid() or pid in self._children
-
     def read(self, address_space_left: Reading = _NO_LIMIT) -> MemoryReadings:
         """Read values that cost microseconds; the others are from the last slow reading.
 

@@ -6,124 +6,24 @@ that is a multiple of the time they took.
 
 import math
 import os
-import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.probes.held_memory import PROC
 from kmonitor_agent.probes.open_files import read_open_files, read_open_files_limit
-from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.probes.pressure import Pressure
 from kmonitor_agent.probes.process_memory import ProcessMemory
+from kmonitor_agent.probes.shared_blocks import SharedBlocks
 from kmonitor_agent.probes.tasks import (
     ProcessStat,
     TasksLeft,
     threads_by_psutil,
 )
 from kmonitor_agent.wire.messages.readings import Reading
-
-# A block that nobody maps any more is in no process's memory, and stays until it is unlinked
-# or the host restarts. Its creator is recorded nowhere. So we count the blocks that this user
-# created since the session began, except those with the process id of another living process
-# in their name, as PyTorch and joblib write it.
-
-_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory is
-_UNIT: Final = "bytes"
-_BLOCKS_CORE_FRACTION: Final = 0.0002
-_BLOCK_BYTES: Final = 512
-_PROCESS_ID: Final = re.compile(r"_(\d{2,7})(?=_|$)")
-_MOST_BLOCKS: Final = 20_000
-
-
-class SharedBlocks:
-    """Reads blocks of shared memory, as rarely as their number requires; agent's thread.
-
-    Attributes:
-        names: Names of the blocks counted last.
-    """
-
-    def __init__(self, folder: Path = _SHARED_MEMORY, *, is_ours: Callable[[int], bool]) -> None:
-        """Blocks that exist already count as those of other processes.
-
-        Args:
-            is_ours: Returns True if a process id is this process's or a child's.
-        """
-        self.names: list[str] = []
-        self._folder = folder
-        self._is_ours = is_ours
-        self._before: set[int] = set()
-        self._newest = Paced(self._read_both, _BLOCKS_CORE_FRACTION)
-        self._why_not = ""
-        try:
-            self._before = {info.st_ino for _, info in _entries(folder)}
-        except OSError as exc:
-            self._why_not = f"shared memory cannot be listed: {exc.strerror}"
-
-    def read(self) -> tuple[Reading, Reading]:
-        """Memory that the blocks take, and the same plus the free space there, bytes."""
-        return self._newest.newest()
-
-    def _read_both(self) -> tuple[Reading, Reading]:
-        if self._why_not:
-            missing = Reading.missing(_UNIT, self._why_not)
-            return missing, missing
-        try:
-            used = self._read_used()
-            free = os.statvfs(self._folder)
-        except OSError as exc:
-            missing = Reading.missing(_UNIT, f"{self._folder} cannot be read: {exc.strerror}")
-            return missing, missing
-        whole = (used.value or 0.0) + free.f_bavail * free.f_frsize
-        return used, Reading(whole, _UNIT, f"used plus free space in {self._folder}")
-
-    def _read_used(self) -> Reading:
-        total = 0
-        names = list[str]()
-        seen = set[int]()
-        for name, info in _entries(self._folder):
-            seen.add(info.st_ino)
-            if info.st_ino in self._before or info.st_uid != os.getuid():
-                continue
-            if not self._is_of_others(name):
-                total += info.st_blocks * _BLOCK_BYTES
-                names.append(name)
-        self._before &= seen  # a number is given again once its block is gone
-        self.names = names
-        source = (
-            f"host: blocks in {self._folder} that this user has created since the session started"
-        )
-        return Reading(float(total), _UNIT, source)
-
-    def _is_of_others(self, name: str) -> bool:
-        for number in _PROCESS_ID.findall(name):
-            if not self._is_ours(int(number)) and Path(f"/proc/{number}").exists():
-                return True
-        return False
-
-
-def _entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Files in the folder, and in folders directly below it, as joblib creates them."""
-    left = _MOST_BLOCKS
-    for entry in os.scandir(folder):
-        left -= 1
-        if left < 0:
-            return
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                inner = [(f"{entry.name}/{each.name}", each) for each in os.scandir(entry.path)]
-                left -= len(inner)
-            else:
-                inner = [(entry.name, entry)]
-            for name, each in inner:
-                if each.is_file(follow_symlinks=False):
-                    yield name, each.stat(follow_symlinks=False)
-        except OSError:
-            continue  # gone meanwhile, or another user's
-
 
 _REST: Final = 1000.0
 _LONGEST_REST_S: Final = 60.0
@@ -136,7 +36,7 @@ class Resources:
     """Reads resources; owned by the agent's thread.
 
     Attributes:
-        shared_blocks: Blocks of shared memory that were created since the start.
+        shared_blocks: Blocks of shared memory that the run created.
     """
 
     def __init__(self, memory: ProcessMemory, proc: Path = PROC) -> None:
@@ -146,7 +46,7 @@ class Resources:
         self._tasks = TasksLeft(proc)
         self._pressure = Pressure(proc)
         self._disks = {"disk": _Disk(), "temp_disk": _Disk()}
-        self.shared_blocks = SharedBlocks(is_ours=memory.is_ours)
+        self.shared_blocks = SharedBlocks(children=lambda: memory.children()[0])
 
     def find(self) -> None:
         """Find control groups and disks again: the process may have moved, a folder may be new."""

@@ -7085,6 +7085,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>host: blocks in {folder}, created since the session started, that this process or its children had open at a reading; a block that was closed before counts if the run creates blocks with such names, and no other process was seen with one</source>
+        <translation>主机：{folder} 中在本 session 开始后建立、且某次读取时此进程或其子进程持有的块；在此之前已关闭的块，若运行会建立这类名称的块且未见到其他进程持有这类块，则计入</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
     </message>
@@ -8988,6 +8993,11 @@
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>unreachable</source>
         <translation>无法访问</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>used plus free space in {folder}</source>
+        <translation>{folder} 中已用加空闲的空间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

@@ -156,7 +156,7 @@ OF_SAMPLE: Final = {
     "processes_of": _of_sample("child_processes_limit", "", "Limit on child processes"),
     "zombies": _of_sample("zombies", "", "Zombie children: exited but never reaped"),
     "shared_memory_bytes": _of_sample(
-        "shared_memory_bytes", "By", "Blocks in /dev/shm created since the run started"
+        "shared_memory_bytes", "By", "Blocks in /dev/shm that the run created or had open"
     ),
     "shared_memory_of_bytes": _of_sample(
         "shared_memory_limit_bytes", "By", "Total shared memory, used and free"

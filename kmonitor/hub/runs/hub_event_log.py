@@ -179,7 +179,7 @@ class HubEventLog:
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)
             elif _ends_run(event):
-                self._end_session(record, "the training process ended before it responded")
+                self._end_run(record, "the training process ended before it responded")
             for listener in self.listeners:
                 with self._faults.guarded("listener", of=record.run):
                     listener(record, event)
@@ -256,7 +256,7 @@ class HubEventLog:
         """Store that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
-        self._end_session(record, "the training process has ended")
+        self._end_run(record, "the training process has ended")
 
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
@@ -473,10 +473,16 @@ class HubEventLog:
         for entry in self.command_queue.open_of(record.run):
             if entry.session != record.session or entry.name == "restart":
                 continue  # a restart is reported by the process that follows
-            if entry.state == "queued" and not entry.was_sent:
-                self.advance_command(entry, "expired", why)
-            else:
-                self.advance_command(entry, "unknown", why)
+            self._end_command(entry, why)
+
+    def _end_run(self, record: RunRecord, why: str) -> None:
+        # No process follows that could report a restart, also one that an earlier process began.
+        for entry in self.command_queue.open_of(record.run):
+            self._end_command(entry, why)
+
+    def _end_command(self, entry: CommandEntry, why: str) -> None:
+        is_unsent = entry.state == "queued" and not entry.was_sent
+        self.advance_command(entry, "expired" if is_unsent else "unknown", why)
 
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state

@@ -185,6 +185,12 @@ _FORMS: Final = (
     later("cgroup: {file}, including file-backed pages"),
     later("host: total memory"),
     later("host: available memory"),
+    later(
+        "host: blocks in {folder}, created since the session started, that this process or its"
+        " children had open at a reading; a block that was closed before counts if the run creates"
+        " blocks with such names, and no other process was seen with one"
+    ),
+    later("used plus free space in {folder}"),
     later("driver: NVML, this process"),
     later("driver: NVML, all processes"),
     later("driver: NVML, device total"),

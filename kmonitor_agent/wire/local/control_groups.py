@@ -207,10 +207,10 @@ def read_whole(path: Path | str) -> bytes:
     """All of a kernel file, which comes a page at a time; half the time of `Path.read_bytes`."""
     number = os.open(path, os.O_RDONLY)
     try:
-        text = b""
+        parts = list[bytes]()
         while part := os.read(number, 1 << 16):
-            text += part
-        return text
+            parts.append(part)
+        return b"".join(parts)
     finally:
         os.close(number)
 

@@ -56,7 +56,7 @@ used, bytes. `graph`: operations in live traces. `step_time`: median of the last
 to end, seconds. `functions`: functions registered with the runtime. `open_files`: open
 descriptors.
 `threads`: of the process. `processes`: its children, zombies among them. `shared_memory`: blocks
-in /dev/shm that were made since the run began, bytes. `disk`, `temp_disk`: used by everybody on
+in /dev/shm that the run created or had open, bytes. `disk`, `temp_disk`: used by everybody on
 the disk of the checkpoints and of temporary files, bytes.
 """
 

@@ -152,8 +152,8 @@ class Sample(Event, frozen=True, tag="sample"):
             s old.
         processes_of: Highest number possible, by the same limits.
         zombies: Descendants that ended and that no process has waited for.
-        shared_memory_bytes: The metric `shared_memory`: blocks in /dev/shm that this user created
-            since the session began, mapped or not.
+        shared_memory_bytes: The metric `shared_memory`: blocks in /dev/shm that this process and
+            its children created since the session began or had open, mapped now or not.
         shared_memory_of_bytes: Those blocks and the free space there.
         disk_used_bytes: The metric `disk`: space used by everybody on the disk of the fit's
             checkpoints, else on the disk of the working folder.

@@ -538,6 +538,7 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
         otlp: Address of the collector to which metrics are sent; empty: none.
         alerts: Alerts of its runs to a command or webhook. "on": they are handed over; "off": none
             is set; empty: the hub is older than this field.
+        head: Newest row id: live rows begin after it. None: the hub is older than this field.
     """
 
     request_id: Count
@@ -564,6 +565,7 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
     prometheus: Text = ""
     otlp: Text = ""
     alerts: Literal["", "off", "on"] = ""
+    head: Count | None = None
 
 
 class ChangeHint(Message, frozen=True, tag="change_hint"):

@@ -1,6 +1,5 @@
 """Open files, threads, children, shared memory, disks and pressure, against what is known."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from kmonitor_agent.probes.open_files import (
 )
 from kmonitor_agent.probes.pressure import Pressure
 from kmonitor_agent.probes.process_memory import ProcessMemory
-from kmonitor_agent.probes.resources import Resources, SharedBlocks, temp_folder
+from kmonitor_agent.probes.resources import Resources, temp_folder
 from kmonitor_agent.probes.tasks import (
     TasksLeft,
     describe_processes,
@@ -154,28 +153,6 @@ def test_the_smallest_limit_on_tasks_holds(tmp_path: Path):
     assert after_more.value == 5
     assert without.value == 9000 - 400
     assert without.source.endswith("threads-max")
-
-
-def test_blocks_that_were_made_since_count_until_they_are_unlinked(tmp_path: Path):
-    (tmp_path / "of others").write_bytes(bytes(4096))
-    blocks = SharedBlocks(tmp_path, is_ours=lambda pid: pid == os.getpid())
-    (tmp_path / "psm_1").write_bytes(bytes(8192))
-    (tmp_path / f"torch_{os.getpid()}_1").write_bytes(bytes(4096))
-    (tmp_path / f"torch_{os.getppid()}_1").write_bytes(bytes(4096))
-
-    used, whole = blocks.read()
-    names = sorted(blocks.names)
-
-    assert used.value == 12288
-    assert names == ["psm_1", f"torch_{os.getpid()}_1"]
-    assert (whole.value or 0) > 12288
-
-
-def test_shared_memory_that_cannot_be_listed_is_absent(tmp_path: Path):
-    used, whole = SharedBlocks(tmp_path / "none", is_ours=bool).read()
-
-    assert "cannot be listed" in used.absent
-    assert "cannot be listed" in whole.absent
 
 
 def test_pressure_is_that_of_the_group_else_of_the_host(tmp_path: Path):

@@ -3,10 +3,12 @@
 import os
 import sqlite3
 
+import msgspec
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.views.viewers import CommandService
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import (
@@ -15,7 +17,12 @@ from kmonitor_agent.wire.messages.commands import (
     PlainArguments,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.events import CommandProgress, SessionEnded, SessionStarted
+from kmonitor_agent.wire.messages.events import (
+    CommandProgress,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
+)
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import CommandReply, CommandRequest
 from tests.support.hub_parts import HubParts, on_both_stores
@@ -253,6 +260,60 @@ def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
     assert take(parts, started).state == "unknown"
     assert take(parts, queued).state == "expired"
     assert take(parts, restart).state == "queued"  # its successor reports what became of it
+
+
+@on_both_stores
+def test_a_restart_waits_for_a_slow_successor_and_takes_its_report(parts: HubParts):
+    record, restart = _restarting(parts)
+    for move_s in (10.0, 3600.0):
+        parts.clock.move(move_s)
+        assert not list(parts.event_log.command_queue.overdue(parts.clock.monotonic_s()))
+    parts.take(record, _session(2))
+    assert take(parts, restart).state == "started"
+
+    parts.take(record, CommandProgress(t_s=1.0, id=restart.id, name="restart", state="done"))
+
+    assert take(parts, restart).state == "done"
+
+
+@on_both_stores
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_restart_is_unknown_once_no_process_can_report_it(parts: HubParts, *, is_begun: bool):
+    record, restart = _restarting(parts)
+    if is_begun:
+        parts.take(record, _session(2))
+    died = SessionDied(t_s=2.0, session=record.session, how="signal", signal="SIGKILL")
+
+    parts.take(record, msgspec.structs.replace(died, supervisor=7))
+    assert take(parts, restart).state == "started"
+    parts.take(record, died)
+
+    status = take(parts, restart)
+    assert (status.state, status.why) == (
+        "unknown",
+        "the training process ended before it responded",
+    )
+
+
+def _restarting(parts: HubParts) -> tuple[RunRecord, CommandRequest]:
+    """A run whose process left for a restart that was requested."""
+    record = parts.started_run(pid=1)
+    record.actions = ["restart"]
+    restart = asked_of(record.run, record.session, "restart")
+    take(parts, restart)
+    for event in (
+        CommandProgress(t_s=1.0, id=restart.id, name="restart", state="received"),
+        CommandProgress(t_s=1.0, id=restart.id, name="restart", state="started"),
+        SessionEnded(t_s=2.0, why="restart", supervisor=7),
+    ):
+        parts.take(record, event)
+    return record, restart
+
+
+def _session(pid: int) -> SessionStarted:
+    return SessionStarted(
+        t_s=0.0, session=new_id(), name="n", host="h", pid=pid, started_wall_s=1.8e9
+    )
 
 
 def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
