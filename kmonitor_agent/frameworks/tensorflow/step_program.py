@@ -10,6 +10,7 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
@@ -35,6 +36,10 @@ __all__ = ["CannotTrace", "set_optimizer", "trace_training_step"]
 
 _CPU_SEES_BYTES: Final = 256 * 1024
 """Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""
+
+CUDA_DEVICES: Final = ("/dev/nvidiactl", "/dev/dxg")
+ROCM_DEVICES: Final = ("/dev/kfd", "/dev/dxg")
+"""Files of the drivers on Linux, and in Windows' subsystem for it."""
 
 _SUMS_ABOVE_BYTES: Final = int(0.8 * 256 * 1024 * 1024)
 """Most of a CPU's memory, as grappler takes it. Source: `memory_optimizer.cc`, and the limit of a
@@ -186,12 +191,17 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
 
 
 def _unseen_bytes() -> int:
-    """On a CPU small tensors go past the allocator that counts."""
+    """On a CPU small tensors go past the allocator that counts.
+
+    A build for GPUs, as `pip install tensorflow` brings it, computes on the CPU of a host without
+    one. Those of this host may be hidden from this process, so that it takes no memory on them.
+    """
     import tensorflow as tf
 
     build = tf.sysconfig.get_build_info()
-    has_devices = build.get("is_cuda_build") or build.get("is_rocm_build")
-    return 0 if has_devices else _CPU_SEES_BYTES
+    paths = CUDA_DEVICES if build.get("is_cuda_build") else ()
+    paths = ROCM_DEVICES if build.get("is_rocm_build") else paths
+    return 0 if any(Path(each).exists() for each in paths) else _CPU_SEES_BYTES
 
 
 def _imported(traced: TracedStep, graph_definition: Any, batch: int) -> Any:

@@ -2,6 +2,7 @@
 """A training step traced: what is in the program, and what stays as it was."""
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -11,6 +12,7 @@ import tensorflow as tf
 from keras import layers
 
 from kmonitor.memory.simulation.step_simulation import Simulation
+from kmonitor_agent.frameworks.tensorflow import step_program
 from kmonitor_agent.frameworks.tensorflow.step_program import (
     CannotTrace,
     set_optimizer,
@@ -45,6 +47,28 @@ def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
     assert model.optimizer.iterations.numpy() == 0
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize(
+    ("is_cuda_build", "has_gpu", "unseen_bytes"),
+    [(False, True, 256 * 1024), (True, False, 256 * 1024), (True, True, 0)],
+)
+def test_a_build_for_gpus_counts_as_a_processor_does_on_a_host_without_one(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_cuda_build: bool,
+    has_gpu: bool,
+    unseen_bytes: int,
+):
+    device = tmp_path / "nvidiactl"
+    if has_gpu:
+        device.touch()
+    monkeypatch.setattr(step_program, "CUDA_DEVICES", (str(device),))
+    build = {"is_cuda_build": is_cuda_build, "is_rocm_build": False}
+    monkeypatch.setattr(tf.sysconfig, "get_build_info", lambda: build)
+
+    assert trace_training_step(small()).unseen_bytes == unseen_bytes
 
 
 @pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="a GPU fuses otherwise")
