@@ -21,7 +21,7 @@ from kmonitor.hub.ingest.liveness import Liveness
 from kmonitor.hub.ingest.process_watch import ProcessWatch
 from kmonitor.hub.ingest.spools import SpoolIngest
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
-from kmonitor.hub.judge.stalls import StallMonitor
+from kmonitor.hub.judge.slowness.stalls import StallMonitor
 from kmonitor.hub.log import LOG
 from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, MetricsExporters
 from kmonitor.hub.metrics.snapshot import HubSnapshot

@@ -15,13 +15,13 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor_agent.frameworks.base import HasTraceHolders, KerasModel, TraceHolder
-from kmonitor_agent.frameworks.kept_objects import (
+from kmonitor_agent.frameworks.kept.places import PUBLIC_PLACES
+from kmonitor_agent.frameworks.kept.search import (
     LEAST_BYTES,
     KeptObjectWalk,
     Place,
 )
-from kmonitor_agent.frameworks.kept_places import PUBLIC_PLACES
-from kmonitor_agent.frameworks.kept_series import ATTRIBUTES, SUBCLASSES
+from kmonitor_agent.frameworks.kept.series import ATTRIBUTES, SUBCLASSES
 from kmonitor_agent.frameworks.script_values import instance_dict, items_of
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts

@@ -160,6 +160,11 @@ def is_confirmed(question: str, remedy: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 
 
+def text_cells(text: str) -> int:
+    """Number of cells that a text takes in a terminal; some characters take two."""
+    return cell_len(text)
+
+
 def elided_middle(text: str, cells: int) -> str:
     """A text shortened to a number of terminal cells, with an ellipsis in place of its middle."""
     if cell_len(text) <= cells:

@@ -4,8 +4,6 @@ import math
 import time
 from collections.abc import Collection, Iterable
 
-from rich.cells import cell_len
-
 from kmonitor.cli.common.summary_text import metric_title
 from kmonitor.cli.common.terminal import (
     pluralized,
@@ -13,6 +11,7 @@ from kmonitor.cli.common.terminal import (
     print_text,
     terminal_lines,
     terminal_safe,
+    text_cells,
 )
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
@@ -98,7 +97,7 @@ _TITLE_CELLS = 12
 
 
 def _print_verdict_line(title: str, text: str) -> None:
-    if cell_len(title) >= _TITLE_CELLS:
+    if text_cells(title) >= _TITLE_CELLS:
         print_text(terminal_lines(f"{title} {text}", indent=_TITLE_CELLS))
         return
     lines = terminal_lines(text, indent=_TITLE_CELLS)

@@ -50,8 +50,8 @@ from kmonitor.hub.judge.forecast import (
     spacing,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.slower_steps import explain_pressure
-from kmonitor.hub.judge.times import TimeAlarm, explain_time, judge_time
+from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
+from kmonitor.hub.judge.slowness.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings
-from kmonitor_agent.frameworks.kept_places import PUBLIC_PLACES
+from kmonitor_agent.frameworks.kept.places import PUBLIC_PLACES
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter, is_rising
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import Event, ObjectsCounted, StepTimes

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
-from kmonitor_agent.frameworks.object_sizes import SizeReader
+from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.sizes import SizeReader
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")

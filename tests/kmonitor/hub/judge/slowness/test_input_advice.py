@@ -6,7 +6,7 @@ import pytest
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slower_steps import advice_on_input
+from kmonitor.hub.judge.slowness.slower_steps import advice_on_input
 from kmonitor.hub.judge.units import Unit
 from kmonitor.ui.verdicts.time_text import time_advice_text
 from kmonitor_agent.wire.messages.events import FitStarted, Verdict

@@ -13,7 +13,7 @@ from itertools import islice
 from types import MemberDescriptorType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.object_containers import Series
+from kmonitor_agent.frameworks.kept.containers import Series
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     class_name,

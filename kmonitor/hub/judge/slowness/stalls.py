@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kmonitor.hub.ingest.connections import MAX_CONNECTIONS
-from kmonitor.hub.judge.stall_detector import Stall, StallDetector
+from kmonitor.hub.judge.slowness.stall_detector import Stall, StallDetector
 from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (

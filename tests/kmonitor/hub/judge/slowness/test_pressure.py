@@ -3,7 +3,7 @@
 import pytest
 
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slower_steps import explain_pressure
+from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.units import Unit
 
 

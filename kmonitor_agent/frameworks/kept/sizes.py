@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.model_parts import weights_of
-from kmonitor_agent.frameworks.object_containers import (
+from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
     newest_items,
     newest_keys,
 )
+from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,

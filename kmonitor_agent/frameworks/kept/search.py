@@ -35,23 +35,7 @@ from types import (
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks
-from kmonitor_agent.frameworks.kept_places import (
-    data_of_fits,
-    library_places,
-    locals_of,
-    named_variables,
-    names_of_shell,
-    variables_held,
-)
-from kmonitor_agent.frameworks.kept_series import (
-    SUBCLASSES,
-    FoundSeries,
-    linked_objects,
-    numbered_names,
-    subclasses_of,
-)
-from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
-from kmonitor_agent.frameworks.object_containers import (
+from kmonitor_agent.frameworks.kept.containers import (
     bounded_results,
     capacity_of,
     container_name,
@@ -59,7 +43,22 @@ from kmonitor_agent.frameworks.object_containers import (
     newest_items,
     newest_keys,
 )
-from kmonitor_agent.frameworks.object_sizes import (
+from kmonitor_agent.frameworks.kept.places import (
+    data_of_fits,
+    library_places,
+    locals_of,
+    named_variables,
+    names_of_shell,
+    variables_held,
+)
+from kmonitor_agent.frameworks.kept.series import (
+    SUBCLASSES,
+    FoundSeries,
+    linked_objects,
+    numbered_names,
+    subclasses_of,
+)
+from kmonitor_agent.frameworks.kept.sizes import (
     FINALIZER,
     KERAS_MODEL,
     NUMBER_BYTES,
@@ -74,6 +73,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     is_keras_model,
     size_of,
 )
+from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_bases,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.judge.stalls import StallMonitor
+from kmonitor.hub.judge.slowness.stalls import StallMonitor
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.wire.messages.codec import decode_event

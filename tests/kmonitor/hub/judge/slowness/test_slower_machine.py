@@ -6,7 +6,7 @@ import pytest
 
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slower_steps import explain_machine
+from kmonitor.hub.judge.slowness.slower_steps import explain_machine
 from kmonitor.hub.judge.units import Unit
 
 N = 12

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
 

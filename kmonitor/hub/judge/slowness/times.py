@@ -42,7 +42,7 @@ from kmonitor.hub.judge.detectors import (
     UnitKind,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped, window_start
-from kmonitor.hub.judge.slower_steps import advice_on_input, explain_machine
+from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
 from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS

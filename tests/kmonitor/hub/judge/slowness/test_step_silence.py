@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.judge.stall_detector import (
+from kmonitor.hub.judge.slowness.stall_detector import (
     LEAST_ELSEWHERE_S,
     LEAST_S,
     FitStage,

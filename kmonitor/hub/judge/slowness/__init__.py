@@ -1,0 +1,1 @@
+"""Epochs and steps that take longer, and trainings that make no step at all."""
