@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.tensor_sizes import tensor_elements, variable_bytes
+from kmonitor.memory.tensor_sizes import OpenShape, tensor_elements, variable_bytes
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
@@ -151,7 +151,11 @@ def _rows(
                 continue
             for batch in BATCHES:
                 measured = [children.measured(name, batch) for _ in range(repeat)]
-                row = _row(group, name, batch, program, measured)
+                try:
+                    row = _row(group, name, batch, program, measured)
+                except OpenShape as exc:
+                    print(f"| {name} | left out: an axis has no length: {exc} |", flush=True)
+                    break
                 rows.append(row)
                 print(
                     f"| {name} | {batch} | {row.real_bytes / MIB:.1f} |"
