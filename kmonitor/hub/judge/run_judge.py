@@ -51,7 +51,8 @@ from kmonitor.hub.judge.forecast import (
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
-from kmonitor.hub.judge.slowness.times import TimeAlarm, explain_time, judge_time
+from kmonitor.hub.judge.slowness.time_causes import explain_time
+from kmonitor.hub.judge.slowness.times import TimeAlarm, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import (

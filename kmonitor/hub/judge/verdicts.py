@@ -221,7 +221,9 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
         return True
     if after.unit < before.unit + _NOT_BEFORE_UNITS:
         return False
-    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
+    is_other_jump = after.since > 0 and _is_another(before.rise, after.rise)
+    is_other_slope = _is_another(before.slope, after.slope)
+    return is_other_jump or is_other_slope or _is_forecast_another(before, after)
 
 
 def _says(verdict: Verdict) -> tuple[object, ...]:

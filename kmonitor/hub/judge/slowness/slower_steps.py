@@ -53,6 +53,9 @@ _SHARE_OF_CPU_WAIT: Final = 0.3
 are not counted."""
 
 _MORE_CPU_WAIT: Final = 1.4
+_AS_BEFORE: Final = 5
+"""Readings at the begin, and at the end, that show whether it waits longer than before."""
+
 _MORE_BLOCKS: Final = 1.2
 """Factor of the earlier number of Python's blocks: each collection looks through all of them."""
 
@@ -131,12 +134,29 @@ def explain_machine(
     return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN, ruled_out=ruled_out)
 
 
+def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
+    """True if the main thread is known to wait for a processor for no larger share than at first.
+
+    Then other processes are no reason why computing takes longer.
+    """
+    share, _ = _cpu_waits(units)
+    if len(share) < 2 * _AS_BEFORE:
+        return False
+    early, late = float(np.median(share[:_AS_BEFORE])), float(np.median(share[-_AS_BEFORE:]))
+    return late <= early + _LEAST_CPU_WAIT / 2
+
+
+def _cpu_waits(units: Sequence[Unit]) -> tuple[Floats, Floats]:
+    """Share of the time in which the main thread waited for a processor, and the time, seconds."""
+    known = [each for each in units if "cpu_wait" in each.high and np.isfinite(each.wall_s)]
+    share = [(each.low["cpu_wait"] + each.high["cpu_wait"]) / 2 for each in known]
+    return np.array(share), np.array([each.wall_s for each in known])
+
+
 def _waits_for_cpu(window: Sequence[Unit]) -> bool:
     """True if waiting for a processor takes much of the additional time, and a larger share."""
-    known = [each for each in window if "cpu_wait" in each.high and np.isfinite(each.wall_s)]
-    share = np.array([(each.low["cpu_wait"] + each.high["cpu_wait"]) / 2 for each in known])
-    seconds = np.array([each.wall_s for each in known])
-    if len(known) < 2 * _LATELY or _late(share) < _LEAST_CPU_WAIT:
+    share, seconds = _cpu_waits(window)
+    if len(share) < 2 * _LATELY or _late(share) < _LEAST_CPU_WAIT:
         return False
     rise_s = _late(seconds) - _early(seconds)
     waited_s = _late(share) * _late(seconds) - _early(share) * _early(seconds)

@@ -23,6 +23,7 @@ from kmonitor_agent.wire.messages.events import (
     GraphSize,
     KeptObjects,
     ObjectsCounted,
+    Sample,
     StepTimes,
     Verdict,
 )
@@ -42,6 +43,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
     data_kind: str = "",
     traces: Callable[[int], int] = lambda epoch: 2,
+    cpu_wait: Callable[[int], float] | None = None,
 ) -> Iterator[Verdict]:
     """The stored verdicts on epoch and step time, in order; trained as far as requested."""
     rng, judge, t_s = np.random.default_rng(seed), RunJudge(), 0.0
@@ -57,6 +59,8 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
             name: each * float(np.exp(rng.normal(0.0, scatter))) for name, each in times.items()
         }
         t_s += sum(noisy.values())
+        if cpu_wait is not None:
+            judge.read(t_s, Sample(t_s=t_s, fit=1, epoch=epoch, cpu_wait_fraction=cpu_wait(epoch)))
         judge.read(t_s, graph_of(t_s, epoch, traces(epoch)))
         if kept:
             place = "Recorder.losses"
@@ -105,6 +109,7 @@ class Training(TypedDict, total=False):
     of_steps: tuple[str, ...]
     data_kind: str
     traces: Callable[[int], int]
+    cpu_wait: Callable[[int], float]
 
 
 def judged(parts_of: Parts, **training: Unpack[Training]) -> list[Verdict]:
@@ -402,6 +407,56 @@ def test_jump_of_computing_is_called_where_it_takes_three_times_as_long(
 
     assert bool(alarms(stored, "step_time")) is is_called
     assert {each.where for each in alarms(stored, "epoch_time")} <= {"compute"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_computing_that_grows_with_the_wait_for_input_is_called_once_it_doubled(seed: int):
+    def parts(epoch: int) -> dict[str, float]:
+        return UNKNOWN_INPUT | {"compute": 0.22 + 0.035 * epoch, "rest": 0.1}
+
+    stored = judged(parts, scatter=0.08, seed=seed, data_kind="pydataset")
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 18
+    assert (first.where, first.advice) == ("compute_and_input", ["more_workers"])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "is_called"), [(lambda epoch: 0.03, True), (lambda epoch: 0.02 * epoch, False)]
+)
+def test_slow_growth_of_computing_is_called_where_no_other_process_explains_it(
+    waiting: Callable[[int], float], *, is_called: bool
+):
+    def parts(epoch: int) -> dict[str, float]:
+        return {"compute": 0.25 + 0.007 * epoch, "input": 0.25 if epoch % 3 == 0 else 0.02}
+
+    stored = judged(parts, epochs=34, cpu_wait=waiting)
+
+    assert bool(alarms(stored, "epoch_time")) is is_called
+    for each in alarms(stored, "epoch_time"):
+        assert (each.where, each.cause) == ("compute", "unknown")
+        assert "waiting for a CPU" in verdict_headline(each)
+
+
+def test_jump_that_is_partly_over_is_said_with_what_is_left_of_it():
+    stored = judged(lambda epoch: {"input": 0.1 + (2.0 if epoch < 20 else 1.0) * (epoch >= 8)})
+
+    last = [each for each in stored if each.metric == "epoch_time"][-1]
+    assert last.since == 9
+    assert last.rise == pytest.approx(1.0, rel=0.05)
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_growth_of_rare_validations_is_called_from_the_seventh_on(every: int):
+    def parts(epoch: int) -> dict[str, float]:
+        return {"validation": 0.14 + 0.02 * epoch} if epoch % every == every - 1 else {}
+
+    stored = judged(parts)
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 8 * every
+    assert first.where == "validation"
+    assert (first.where_part or 0.0) > 0.95
 
 
 def test_part_that_grew_is_not_ruled_out():

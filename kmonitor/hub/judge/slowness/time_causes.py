@@ -1,0 +1,170 @@
+"""Causes of slower epochs and steps: the part that takes longer, or what is outside of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from kmonitor.hub.judge.causes import (
+    PYTHON_VALUES,
+    STEPS_OF_KERAS,
+    Cause,
+    Confidence,
+    GrowthExplanation,
+    Remedy,
+)
+from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, UnitKind
+from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.slowness.parts import (
+    OF_STEPS,
+    PartOfTime,
+    grown_part,
+    growth_of,
+    has_input,
+    largest,
+    seconds_of,
+)
+from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
+from kmonitor.hub.judge.units import Unit
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
+from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
+
+_MOST_OF_TIME: Final = 0.3
+"""Share of an epoch's time from which a part other than computing is reported."""
+
+_RULED_OUT: Final = 0.1
+"""Share of the growth below which a part does not explain it."""
+
+COMPUTE_AND_INPUT: Final = "compute_and_input"
+"""Name of computing where the wait for input is part of it."""
+
+_OPEN: Final = frozenset({"compute", "ours", ""})
+
+_ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
+    "input": (),
+    "callbacks": (Remedy.EACH_NTH,),
+    "checkpoints": (Remedy.SAVE_LESS,),
+    "compiling": (Remedy.PAD,),
+    "between_epochs": (Remedy.LOOK_BETWEEN,),
+    "between_fits": (Remedy.LOOK_BETWEEN,),
+}
+"""Advice on parts that should take little of the time; on input it depends on the data."""
+
+_ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
+
+_ENDS_ITSELF: Final = "pydataset"
+"""Kind of data with an `on_epoch_end` of its own, which Keras calls after the last step."""
+
+
+def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
+    """The part other than computing that takes most of the recent time, if that is much.
+
+    Args:
+        units: Measured units.
+    """
+    lately = [unit for unit in units[-RECENT_UNITS:] if unit.times]
+    whole = sum(sum(unit.times.values()) for unit in lately)
+    if len(lately) < RECENT_UNITS or whole <= 0.0:
+        return None
+    sums = {name: sum(unit.times.get(name, 0.0) for unit in lately) for name in _ADVICE}
+    name = largest(sums)
+    if sums[name] < _MOST_OF_TIME * whole:
+        return None
+    by_class: dict[str, float] = {}
+    for unit in lately:
+        for (part, class_), seconds in unit.callback_times.items():
+            if part == name:
+                by_class[class_] = by_class.get(class_, 0.0) + seconds
+    return PartOfTime(name, sums[name] / whole, largest(by_class))
+
+
+def explain_time(
+    metric: VerdictMetric,
+    judgement: Judgement,
+    units: Sequence[Unit],
+    kind: UnitKind,
+    known: PartOfTime | None = None,
+) -> tuple[GrowthExplanation, PartOfTime] | None:
+    """The part that makes it slower, or that takes most of the time; None: unknown.
+
+    Args:
+        metric: Metric of the step or the epoch.
+        units: Measured units, to which the judgement's indices refer.
+        known: The part that is known to grow.
+    """
+    growth = judgement.growth
+    if known is not None and known.name not in _OPEN:
+        return _explanation(known, growth, units, kind), known
+    if judgement.state in EXPLAINED and growth is not None:
+        part = known or _part_of_growth(metric, growth, units)
+        return _explain_part(part, growth, units, kind)
+    is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
+    part = largest_part(units) if metric == "epoch_time" and is_judged else None
+    return None if part is None else (_explanation(part, None, units, kind), part)
+
+
+def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:
+    """The part that grew; one without a name where all became slower, or none was timed."""
+    if not units[-1].times:
+        return PartOfTime("", 0.0)
+    names = EPOCH_PARTS
+    if metric == "step_time":
+        names = tuple(name for name in EPOCH_PARTS if name in {*OF_STEPS, "compute"})
+    if growth.slope is None:
+        part = grown_part(units, growth.first, names)
+    else:
+        part = grown_part(units[growth.first : growth.last + 1], None, names)
+    return part or PartOfTime("", 0.0)
+
+
+def _explain_part(
+    part: PartOfTime, growth: Growth, units: Sequence[Unit], kind: UnitKind
+) -> tuple[GrowthExplanation, PartOfTime]:
+    if part.name not in _OPEN:
+        return _explanation(part, growth, units, kind), part
+    found = explain_machine(growth, units, tuple(_not_grown(growth, units, kind)))
+    if part.name != "compute" or has_input(units):
+        return found, part
+    if found.cause is Cause.UNKNOWN:
+        found = replace(found, advice=advice_on_input(units, growth))
+    return found, replace(part, name=COMPUTE_AND_INPUT)
+
+
+def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterator[str]:
+    """Names of the parts that do not explain the growth; computing is what it remains open for."""
+    if not units[-1].times:
+        return
+    at = growth.first if growth.slope is None else None
+    window = units if at is not None else units[growth.first : growth.last + 1]
+    grown = {name: growth_of(seconds_of(window, name), at) for name in EPOCH_PARTS}
+    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"
+    for name in ("input", "callbacks", "compiling", between):
+        if grown[name] <= _RULED_OUT * whole and (name != "input" or has_input(units)):
+            yield name
+
+
+def _explanation(
+    part: PartOfTime, growth: Growth | None, units: Sequence[Unit], kind: UnitKind
+) -> GrowthExplanation:
+    advice = _ADVICE_ON_GROWTH.get(part.name, ())
+    if part.name == "input":
+        advice = advice_on_input(units, growth)
+    if part.name == "rest" and units[-1].fit and units[-1].fit.data_kind == _ENDS_ITSELF:
+        advice = (Remedy.LOOK_AT_DATA,)
+    if part.name == "compiling" and kind is UnitKind.FIT:
+        advice = _advice_on_compiling(units[-1])
+    return GrowthExplanation(
+        Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
+    )
+
+
+def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:
+    """Against compiling in each fit: for new shapes, for new models, or either.
+
+    Between the last two traces of a model's step a shape differs, or no tensor does: then they
+    are of two models. A model that is gone leaves none.
+    """
+    changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
+    if not changed:
+        return (Remedy.BUILD_ONCE, Remedy.PAD)
+    return (Remedy.BUILD_ONCE,) if changed == {PYTHON_VALUES} else (Remedy.PAD,)
