@@ -245,7 +245,11 @@ def advice_on_input(units: Sequence[Unit], growth: Growth | None = None) -> tupl
     kind = "" if fit is None else fit.data_kind
     if not _is_of_first_batches(units, growth):
         return _OF_BATCHES.get(kind, ())
-    if fit is None or not _starts_each_epoch(fit):
+    if fit is None:
+        return ()
+    if growth is not None and kind == "dataset" and fit.epochs - fit.initial_epoch == 1:
+        return (Remedy.DATASET_ONCE,)  # each fit starts one that has more to do
+    if not _starts_each_epoch(fit):
         return ()
     return _OF_FIRST_BATCHES.get(kind, ())
 

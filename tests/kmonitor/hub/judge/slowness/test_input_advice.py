@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import Remedy
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input
 from kmonitor.hub.judge.units import Unit
@@ -97,3 +98,14 @@ def test_advice_on_growth_is_on_the_batches_whose_wait_grew(growth: Growth):
         [each.name.lower() for each in advice_on_input(epochs_of(fit("dataset"), *waits), growth)]
         for waits in (later, first)
     ] == [["prefetch_dataset"], ["repeat"]]
+
+
+def test_fits_whose_datasets_take_ever_longer_to_start_are_advised_to_create_one():
+    waits = [(0.1 * n, 0.1 + 0.1 * n) for n in range(12)]
+
+    found = [
+        advice_on_input(epochs_of(fit(kind, epochs=1), *waits), SLOPE)
+        for kind in ("dataset", "generator")
+    ]
+
+    assert found == [(Remedy.DATASET_ONCE,), ()]
