@@ -9768,6 +9768,11 @@
         <translation>{n} 个计时步中的 {slow} 步占{part}，每步约 {each}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{slow} of {n} timed steps took {part}, the longest {longest}</source>
+        <translation>{n} 个计时步中的 {slow} 步占{part}，最长的一步 {longest}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{stall}; tasks are waiting for memory {n}% of the time</source>
         <translation>{stall}；内存不足：任务有 {n}% 的时间在等待内存</translation>

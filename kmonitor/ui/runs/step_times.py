@@ -38,6 +38,9 @@ def step_times_text(times: StepTimes) -> str:
 
 
 _OF_STEPS: Final = ("input", "callbacks", "compiling")
+_ALIKE: Final = 1.3
+"""Factor of their mean up to which slow steps are about as long as each other."""
+
 _EXPLAINED: Final = (0.75, 1.25)
 """A part explains slow steps if its time is within these factors of their excess time."""
 
@@ -57,16 +60,18 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
     if not is_worth_it or not times.slow:
         return ""
-    text = (
-        tr("1 of {n} timed steps took {part}: {each}")
-        if times.slow == 1
-        else tr("{slow} of {n} timed steps took {part}, each about {each}")
-    )
+    mean_s = times.slow_sum_s / times.slow
+    text = tr("{slow} of {n} timed steps took {part}, each about {each}")
+    if times.slow == 1:
+        text = tr("1 of {n} timed steps took {part}: {each}")
+    elif times.max_s > _ALIKE * mean_s:
+        text = tr("{slow} of {n} timed steps took {part}, the longest {longest}")
     whole = text.format(
         slow=count_text(times.slow),
         n=count_text(times.count),
         part=part_text(times.slow_part),
-        each=seconds_text(times.slow_sum_s / times.slow),
+        each=seconds_text(mean_s),
+        longest=seconds_text(times.max_s),
     )
     where = "" if parts is None else _spent_by_slow_steps(times, parts)
     if not where:
