@@ -3,7 +3,9 @@
 Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
 be slower for reasons outside of the training, as another process on the machine: it is called
 slower only if it takes three times as long, or by the trend of the whole, and its cause is open.
-Where the wait for input is not known apart from computing, 2.5 times as long is enough.
+Less growth is enough while the main thread waits for a processor no longer than at first, which
+excludes most of these reasons. Where the wait for input is not known apart from computing, a jump
+to 2.5 times as long is enough.
 
 A part grows from unit to unit if the low end of the interval of its slope makes half of a
 difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
