@@ -2559,9 +2559,19 @@
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>A cache is full: {n} of {capacity} results in {place}, {size}</source>
+        <translation>缓存已满：{place} 中有 {capacity} 个结果中的 {n} 个，{size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>A checkpoint is saved if possible, and training ends after the current epoch; fit returns as if all epochs had been completed. Training cannot be restarted from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>A deque is full: {n} of {capacity} objects in {place}, {size}</source>
+        <translation>deque 已满：{place} 中有 {capacity} 个对象中的 {n} 个，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -9606,6 +9616,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} is filling: {n} of {capacity} objects</source>
         <translation>{place} 正在填充：{capacity} 个对象中的 {n} 个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is full: {n} of {capacity} objects, {size}</source>
+        <translation>{place} 已满：{capacity} 个对象中的 {n} 个，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

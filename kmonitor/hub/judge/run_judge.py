@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import filling_places
+from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places
 from kmonitor.hub.judge.causes import (
     ARENAS,
     FILLING,
@@ -185,8 +185,12 @@ class RunJudge:
         self, metrics: Sequence[VerdictMetric], units: list[Unit], kind: UnitKind, n_fresh: int
     ) -> list[Verdict]:
         new: list[Verdict] = []
+        least = LEAST_SEGMENTS if kind in COUNTED_WITHIN else 1
         for metric in metrics:
-            verdict = self._judge(metric, units, kind, n_fresh)
+            later = self._filled(kind).later(metric, units)
+            if len(later) < least:
+                continue
+            verdict = self._judge(metric, later, kind, min(n_fresh, len(later)))
             if verdict is None or not self._says_more(verdict):
                 continue
             verdict = self._tried.beside(verdict)
@@ -207,9 +211,11 @@ class RunJudge:
         if kind is UnitKind.STEP and segments and 0 < full <= segments[-1].number:
             # Memory that fills the cache is not a trend: judge from the cache's end on.
             segments = [each for each in segments if each.number >= full]
-        if not n_fresh or len(segments) < LEAST_SEGMENTS:
-            return []
-        return self._judge_units(_WITHIN, segments, kind, min(n_fresh, len(segments)))
+        return self._judge_units(_WITHIN, segments, kind, n_fresh) if n_fresh else []
+
+    def _filled(self, kind: UnitKind) -> FilledPlaces:
+        """Places that became full in units of this kind."""
+        return self._segments.filled if kind in COUNTED_WITHIN else self._units.filled[kind]
 
     def _says_more(self, verdict: Verdict) -> bool:
         """True if a verdict replaces the newest one, which may be by other units."""
@@ -473,7 +479,7 @@ class RunJudge:
     ) -> GrowthExplanation | None:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
-            return self._of_first_epoch(metric)
+            return self._filled(kind).explanation(metric) or self._of_first_epoch(metric)
         if metric in COUNT_RULES:
             named = self._units.named.get(metric)
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])

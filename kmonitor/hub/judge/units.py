@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from kmonitor.hub.judge.bounded_places import have_filled
+from kmonitor.hub.judge.bounded_places import FilledPlaces
 from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MAX_UNITS
@@ -316,6 +316,7 @@ class RunUnits:
 
     Attributes:
         completed: Complete units, the newest last, by kind of unit.
+        filled: Places of the script that became full, by kind of unit.
         fits_ended: Number of fits of the whole run that ended.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
@@ -333,6 +334,7 @@ class RunUnits:
         self.completed: dict[UnitKind, deque[Unit]] = {
             per: deque(maxlen=KEPT_UNITS) for per in _JUDGED
         }
+        self.filled = {per: FilledPlaces() for per in _JUDGED}
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
@@ -457,9 +459,7 @@ class RunUnits:
             names.append(event.named)
         elif not event.why:
             for per, units in self.completed.items():
-                if have_filled(event.kept, units):
-                    units.clear()
-                    self._fresh[per] = 0
+                self.filled[per].count(event.kept, units)
             for unit in self._open.values():
                 unit.is_counted = True
                 unit.kept = event.kept or unit.kept
@@ -532,6 +532,7 @@ class RunUnits:
         self._held = _HeldMemory()
         self.named.clear()
         for per in _JUDGED:
+            self.filled[per] = FilledPlaces()
             self.completed[per].clear()
             self._fresh[per] = 0
             self._open[per] = Unit(self._open[per].number, t_s)

@@ -59,6 +59,29 @@ def filling_place_text(kept: KeptObjects) -> str:
     return tr("{text}, it will end at about {size}").format(text=text, size=bytes_text(end))
 
 
+def is_about_full_place(verdict: Verdict) -> bool:
+    """True if a place with a limit is full, so that it explains an earlier rise only."""
+    kept = verdict.kept
+    if verdict.cause != "filling" or kept is None or kept.capacity is None:
+        return False
+    return kept.count >= kept.capacity
+
+
+def full_place_text(kept: KeptObjects) -> str:
+    """For example "A deque is full: 24 of 24 objects in Log.window, 48 MiB"."""
+    texts = {
+        "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
+        "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),
+    }
+    text = texts.get(kept.container, tr("{place} is full: {n} of {capacity} objects, {size}"))
+    return text.format(
+        n=count_text(kept.count),
+        capacity=count_text(kept.capacity or 0),
+        place=kept.place,
+        size=bytes_text(kept.n_bytes or 0.0),
+    )
+
+
 def _end_bytes(kept: KeptObjects) -> float | None:
     if kept.n_bytes is None or not kept.capacity or not kept.count:
         return None

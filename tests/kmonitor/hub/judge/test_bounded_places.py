@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor.ui.verdicts.verdict_text import verdict_headline
+from kmonitor.ui.verdicts.verdict_text import evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     Event,
@@ -72,6 +73,27 @@ def test_a_cache_of_the_script_is_named_with_its_end_and_never_alarmed():
     assert "it will end at about 240 MiB" in said
     assert "next verdict in about" not in said
     assert verdicts[-1].state == "steady"
+
+
+def test_a_place_that_became_full_is_evidence_while_memory_is_steady():
+    last = ram_verdicts(run(60))[-1]
+
+    assert (last.state, last.cause) == ("steady", "filling")
+    assert verdict_headline(last) == "steady"
+    lines = [with_plain_spaces(line) for line in evidence_lines(last)]
+    assert "A cache is full: 60 of 60 results in train.load, 240 MiB" in lines
+
+
+def test_a_place_that_became_full_leaves_the_judgement_of_times_and_graph_alone():
+    judge = RunJudge()
+    for event in run(EPOCHS_TO_FILL + 5):
+        judge.read(event.t_s, event)
+        judge.judge()
+
+    units = {one.metric: one.units for one in judge.newest_verdicts()}
+    assert units["ram"] < 10
+    assert units["step_time"] > EPOCHS_TO_FILL
+    assert units["graph"] > EPOCHS_TO_FILL
 
 
 def test_what_grows_on_after_a_cache_is_full_is_not_its_fault():
