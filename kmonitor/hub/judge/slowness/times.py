@@ -4,16 +4,6 @@ Each part of an epoch was timed, so the one that grew is counted, not guessed. C
 be slower for reasons outside of the training, as another process on the machine: it is called
 slower only if it takes three times as long, or by the trend of the whole, and its cause is open.
 Where the wait for input is not known apart from computing, 2.5 times as long is enough.
-
-A part grows from unit to unit if the low end of the interval of its slope makes half of a
-difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
-half of them rises too, which a level that was left once does not; and if computing did not grow
-with it. Other work of the machine only adds: where computing took longer than its median, a part
-is assumed to have done so as well, and of two units that follow each other the faster one counts.
-(Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise widens
-the interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The
-last units are judged by themselves as well: growth that began late is a small part of a long
-window, whose middle slope is that of before.
 """
 
 import math
@@ -22,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, theil_sen_slope
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
     STEPS_OF_KERAS,
@@ -41,9 +30,16 @@ from kmonitor.hub.judge.detectors import (
     Judgement,
     UnitKind,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped, window_start
+from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped
+from kmonitor.hub.judge.slowness.part_growth import (
+    MOST_POINTS,
+    NOW_AND_THEN,
+    growth_of_part,
+    seconds_of,
+    sure_slope,
+)
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
-from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
+from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
@@ -69,27 +65,6 @@ _LEAST_RISE: Final = 0.1
 _LEAST_RISE_S: Final = 0.025
 """Smallest rise, seconds per unit: one turn of another process (24 ms at most by Linux' scheduler)
 in each."""
-
-_P_OF_NO_RISE: Final = 0.002
-_GOES_ON: Final = 0.5
-"""Slope of the later half, as a share of the slope of all, from which growth continues."""
-
-_LATE_UNITS: Final = 20
-_CONFIDENCE: Final = 0.95
-_CONFIDENCE_OF_FASTER: Final = 0.99
-"""Confidence for values that are the smaller of two: they scatter little for their number."""
-
-_SURELY_OF_FASTER: Final = 0.5
-"""Share of a difference that is felt that has to be sure."""
-
-_CONFIDENCE_LATELY: Final = 0.999
-"""Confidence for a window that moves: some window of a long run rises by chance."""
-
-_CONFIDENCE_OTHERS: Final = 0.8
-"""Confidence with which another part grew as well."""
-
-_MOST_POINTS: Final = 60
-"""Points of a window for its slope: 0.2 ms instead of 3 for 200."""
 
 _BEYOND_COMPUTE: Final = 3.0
 """Factor by which a part must have grown more than computing: else everything is slower, by
@@ -131,8 +106,6 @@ _PARTS: Final = (
     "validation",
 )
 """Parts that are judged, each by its own time; the others depend on the machine."""
-
-_NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 
 _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
     "input": (),
@@ -237,7 +210,7 @@ def _find_jump_of_part(
     first = find_jump(values)
     part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in parts:
-        compute = _seconds(units, "compute")
+        compute = seconds_of(units, "compute")
         first = find_jump(compute, _JUMP_OF_COMPUTE if _has_input(units) else _JUMP_WITH_INPUT)
         part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in (*parts, "compute"):
@@ -259,13 +232,13 @@ def _find_growing_part(
     least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_RISE_S)
     if len(units) < MIN_UNITS:
         return None
-    early_s = float(np.median(_seconds(units, "compute")[1 : 1 + _EARLY]))
+    early_s = float(np.median(seconds_of(units, "compute")[1 : 1 + _EARLY]))
     for name in (*parts, "compute"):
         least_s = max(least_s, _MORE_COMPUTE * early_s) if name == "compute" else least_s
-        growth = _growth_of_part(units, name, least_s)
+        growth = growth_of_part(units, name, least_s)
         if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
             continue
-        grown = {each: _sure_slope(_seconds(units, each)[growth.first :]) for each in EPOCH_PARTS}
+        grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if _is_beyond(units, name, grown):
             part = PartOfTime(name, _share(grown, name), _class_of(units, name, None))
             return _alarm(part, growth, units)
@@ -276,77 +249,8 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
     """True if steps grew as well: a callback may take its time at an epoch's end."""
     window = values[growth.first : growth.last + 1]
     x = np.arange(len(window), dtype=np.float64)
-    slope = theil_sen_slope(x, window, max_points=_MOST_POINTS) or 0.0
+    slope = theil_sen_slope(x, window, max_points=MOST_POINTS) or 0.0
     return growth.slope is not None and slope * steps >= _SHARE * growth.slope.middle
-
-
-def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
-    """Growth from unit to unit, over the units with that part: not all may have validation."""
-    seconds = _seconds(units, name)
-    # A part that comes with each epoch is judged as the others are.
-    is_rare = name in _NOW_AND_THEN and not seconds[1:].all()
-    at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
-    if len(at) < MIN_UNITS:
-        return None
-    confidence = _CONFIDENCE
-    sure_s = least_s
-    if name != "compute" and not is_rare:
-        seconds /= _slowness(units)
-        seconds[:-1] = np.minimum(seconds[:-1], seconds[1:])
-        confidence = _CONFIDENCE_OF_FASTER
-        sure_s *= _SURELY_OF_FASTER
-    window = at[window_start(len(at)) :]
-    growth = _growth_within(window, seconds, sure_s, confidence)
-    if growth is None and len(window) > _LATE_UNITS:
-        growth = _growth_within(at[-_LATE_UNITS:], seconds, sure_s, _CONFIDENCE_LATELY)
-    return growth
-
-
-def _slowness(units: Sequence[Unit]) -> Floats:
-    """Computing time of each unit over the median, `[n]`; 1 where it is shorter."""
-    compute = _seconds(units, "compute")
-    middle_s = float(np.median(compute))
-    return np.maximum(1.0, compute / middle_s) if middle_s > 0.0 else np.ones(len(compute))
-
-
-def _growth_within(
-    window: NDArray[np.intp], seconds: Floats, sure_s: float, confidence: float
-) -> Growth | None:
-    x = window.astype(np.float64)
-    y = seconds[window]
-    slope = _interval(x, y, confidence)
-    units = float(x[-1] - x[0])
-    if slope is None or slope.low * units < sure_s:
-        return None
-    half = len(window) // 2
-    lately = theil_sen_slope(x[half:], y[half:], max_points=_MOST_POINTS) or 0.0
-    p = p_of_no_rise(y)
-    if lately < _GOES_ON * slope.middle or p >= _P_OF_NO_RISE:
-        return None
-    first = int(window[0])
-    last = int(window[-1])
-    rise = slope.middle * units
-    shown = _interval(x, y, _CONFIDENCE)
-    return Growth(None, first, last, rise=rise, slope=shown, p_of_no_rise=p)
-
-
-def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:
-    """The slope, with an interval as wide as serially dependent values need."""
-    slope = theil_sen_interval(x, y, confidence=confidence, max_points=_MOST_POINTS)
-    if slope is None:
-        return None
-    middle = slope.middle
-    widening = interval_widening(y - middle * x)
-    return Slope(
-        middle, middle - widening * (middle - slope.low), middle + widening * (slope.high - middle)
-    )
-
-
-def _sure_slope(seconds: Floats) -> float:
-    """Change per unit; 0 where noise alone may explain it."""
-    x = np.arange(len(seconds), dtype=np.float64)
-    slope = theil_sen_interval(x, seconds, confidence=_CONFIDENCE_OTHERS, max_points=_MOST_POINTS)
-    return 0.0 if slope is None or slope.low <= 0.0 else slope.middle
 
 
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
@@ -389,9 +293,9 @@ def _to_see(seconds: Floats, slope: float) -> int:
 
 def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     """Durations of the units that have the part; of all units where none has."""
-    seconds = _seconds(units, name)
+    seconds = seconds_of(units, name)
     is_known = seconds > 0.0
-    return seconds[is_known] if name in _NOW_AND_THEN and is_known.any() else seconds
+    return seconds[is_known] if name in NOW_AND_THEN and is_known.any() else seconds
 
 
 def _share(grown: Mapping[str, float], name: str) -> float:
@@ -427,7 +331,7 @@ def grown_part(
         first: First unit of a slower level; None: it grows from unit to unit.
         names: Names of the parts among which it is.
     """
-    grown = {name: _growth(_seconds(units, name), first) for name in names}
+    grown = {name: _growth(seconds_of(units, name), first) for name in names}
     whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
     name = max(grown, key=grown.__getitem__)
     if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown, first):
@@ -528,7 +432,7 @@ def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterato
         return
     at = growth.first if growth.slope is None else None
     window = units if at is not None else units[growth.first : growth.last + 1]
-    grown = {name: _growth(_seconds(window, name), at) for name in EPOCH_PARTS}
+    grown = {name: _growth(seconds_of(window, name), at) for name in EPOCH_PARTS}
     whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
     between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"
     for name in ("input", "callbacks", "compiling", between):
@@ -567,10 +471,6 @@ def _largest(amounts: Mapping[str, float]) -> str:
     return max(amounts, key=amounts.__getitem__, default="")
 
 
-def _seconds(units: Sequence[Unit], name: str) -> Floats:
-    return np.array([unit.times.get(name, 0.0) for unit in units])
-
-
 def _growth(seconds: Floats, first: int | None) -> float:
     if first is not None:
         return float(np.median(seconds[first:]) - np.median(seconds[1:first]))
@@ -589,7 +489,7 @@ def _is_beyond(
         first: First unit of a jump: factors are then relative to the time before it.
     """
     of = units if first is None else units[1:first]
-    level, compute = (float(np.median(_seconds(of, each))) for each in (name, "compute"))
+    level, compute = (float(np.median(seconds_of(of, each))) for each in (name, "compute"))
     if name == "compute" or level <= 0.0 or compute <= 0.0:
         return True
     return grown[name] / level >= _BEYOND_COMPUTE * max(0.0, grown["compute"]) / compute
