@@ -6935,11 +6935,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>files are written and never removed</source>
-        <translation>写入的内容留在磁盘上</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
     </message>
@@ -6999,6 +6994,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
         <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free space on the disk, whichever program uses it</source>
+        <translation>释放磁盘空间，不论由哪个程序占用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8245,11 +8245,6 @@
         <translation>重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>remove temporary files after reading them</source>
-        <translation>读取之后删除临时文件</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
@@ -8563,6 +8558,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the device</source>
         <translation>该设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the disk is filling up; its space is used by all programs</source>
+        <translation>磁盘快满了；其空间由所有程序使用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

@@ -48,6 +48,7 @@ from kmonitor.hub.judge.forecast import (
     forecast_count,
     forecast_nearest_limit,
     spacing,
+    unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
@@ -187,6 +188,8 @@ class RunJudge:
         new: list[Verdict] = []
         least = LEAST_SEGMENTS if kind in COUNTED_WITHIN else 1
         for metric in metrics:
+            if metric == "temp_disk" and self._units.is_one_disk:
+                continue
             later = self._filled(kind).later(metric, units)
             if len(later) < least:
                 continue
@@ -241,7 +244,8 @@ class RunJudge:
             return None
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         counters = [] if metric in COUNT_RULES else counters_of(metric, units)
-        judgement = self._judgement_after(key, values, counters, n_fresh)
+        near_units = self._units.near_units(kind, unit_seconds(units))
+        judgement = self._judgement_after(key, values, counters, n_fresh, near_units)
         if kind in COUNTED_WITHIN and judgement.state is GrowthState.SUSPECTED:
             # The units of that rule are no pieces of time.
             judgement = replaced(judgement, state=GrowthState.GROWING)
@@ -266,7 +270,7 @@ class RunJudge:
         if passing is not None:
             return _verdict_on_rise(details, passing, forecast)
         return verdict_event(
-            details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
+            details, self._explanation(metric, judgement, counters, units, kind), forecast
         )
 
     def _forecast(
@@ -362,6 +366,7 @@ class RunJudge:
         values: Floats,
         counters: list[Counter],
         n_fresh: int,
+        near_units: float,
     ) -> Judgement:
         """The judgement after each of the newest units in turn."""
         judgement = self._judgements.get(key, Judgement())
@@ -375,6 +380,7 @@ class RunJudge:
                     values[: last + 1][is_used],
                     cut(counters, is_used),
                     self._room(key[1], float(values[last])),
+                    near_units,
                 )
         return judgement
 
@@ -474,7 +480,7 @@ class RunJudge:
         metric: VerdictMetric,
         judgement: Judgement,
         counters: list[Counter],
-        newest: Unit,
+        units: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
         growth = judgement.growth
@@ -483,7 +489,8 @@ class RunJudge:
         if metric in COUNT_RULES:
             named = self._units.named.get(metric)
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
-            return explain_count(metric, growth, earlier, after)
+            saves = any(unit.times.get("checkpoints") for unit in units[growth.first :])
+            return explain_count(metric, growth, earlier, after, saves=saves)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
@@ -496,7 +503,7 @@ class RunJudge:
         found = explain_growth(
             growth,
             grew_with,
-            changed=newest.changed,
+            changed=units[-1].changed,
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
@@ -545,10 +552,11 @@ def _next(
     values: Floats,
     counters: list[Counter],
     room: float | None,
+    near_units: float,
 ) -> Judgement:
     if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     if metric in COUNT_RULES:
-        return next_count_judgement(before, values, COUNT_RULES[metric], room)
+        return next_count_judgement(before, values, COUNT_RULES[metric], room, near_units)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
     return next_judgement(before, values, counters, floor=floor, room=room)

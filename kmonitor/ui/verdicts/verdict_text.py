@@ -292,14 +292,14 @@ def _retracing_text(verdict: Verdict) -> str:
 
 
 def _counted_cause_text(verdict: Verdict) -> str:
-    """For example "files are written and never removed: data/part-*.bin"."""
+    """For example "files, sockets or pipes are opened and never closed: a.bin"."""
     texts = {
         "files": tr("files, sockets or pipes are opened and never closed"),
         "threads": tr("threads are started and never end"),
         "processes": tr("child processes are started and never end"),
         "zombies": tr("child processes exited and were never reaped (zombies)"),
         "blocks": tr("blocks of shared memory are created and never unlinked"),
-        "disk": tr("files are written and never removed"),
+        "disk": tr("the disk is filling up; its space is used by all programs"),
     }
     text = texts.get(verdict.cause, "")
     what = next((one.name for one in verdict.grew_with if one.name), "")
@@ -365,7 +365,7 @@ def confidence_text(verdict: Verdict) -> str:
     is_time = verdict.metric in TIME_METRICS
     # The headline of a time says that its cause is unknown, and what is ruled out.
     is_said = is_time and (verdict.cause == "part" or verdict.sureness == "open")
-    if is_said or verdict.cause == "malloc" or is_about_full_place(verdict):
+    if is_said or verdict.cause in {"malloc", "disk"} or is_about_full_place(verdict):
         return ""
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
@@ -557,7 +557,7 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         "free_memory": VerdictAdvice(
             tr("free memory: smaller batches or caches, fewer workers, no other programs")
         ),
-        "remove_temporary": VerdictAdvice(tr("remove temporary files after reading them")),
+        "free_space": VerdictAdvice(tr("free space on the disk, whichever program uses it")),
     }
 
 
