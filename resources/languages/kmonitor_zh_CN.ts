@@ -7159,6 +7159,11 @@
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>it holds no more than {n} objects, but they are growing</source>
+        <translation>它最多容纳 {n} 个对象，但这些对象在增大</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>it is exceeded</source>
         <translation>越过它</translation>
@@ -9611,6 +9616,16 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{percent} of the steps' time</source>
         <translation>{percent} 的步时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} has stopped growing at {n} objects</source>
+        <translation>{place} 在 {n} 个对象时已停止增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} has stopped growing at {n} objects, {size}</source>
+        <translation>{place} 在 {n} 个对象时已停止增长，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

@@ -13,10 +13,12 @@ from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
     Counter,
     CounterGrowth,
+    PlaceKey,
     kept_growth,
+    place_key,
 )
 from kmonitor.hub.judge.growth import Growth
-from kmonitor_agent.wire.messages.events import KeptObjects
+from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _EXPLAINED: Final = 0.5
@@ -59,15 +61,27 @@ def filling_places(
 
 
 def left_bytes(kept: KeptObjects | None) -> float | None:
-    """Bytes until a place is full; None if it has no end, or one that is not known."""
+    """Bytes until a place is full; None if it is, has no end, or one that is not known.
+
+    In a full one objects may still grow.
+    """
     if kept is None or kept.n_bytes is None or not kept.capacity or not kept.count:
         return None
-    return kept.n_bytes / kept.count * max(0, kept.capacity - kept.count)
+    return None if is_full(kept) else kept.n_bytes / kept.count * (kept.capacity - kept.count)
 
 
 def is_full(kept: KeptObjects) -> bool:
-    """True for a place that can hold no more objects than it has: it grows no more."""
+    """True for a place that can hold no more objects than it has."""
     return kept.capacity is not None and kept.count >= kept.capacity
+
+
+def stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
+    """The place that the newest verdict names, if it has stopped growing since; else None."""
+    if newest is None or newest.kept is None or newest.cause not in {"kept", "filling"}:
+        return None
+    key = place_key(newest.kept)
+    places = (one.kept for one in counters if one.has_stopped and one.kept is not None)
+    return next((each for each in places if place_key(each) == key), None)
 
 
 class _Counted(Protocol):
@@ -92,11 +106,9 @@ class FilledPlaces:
     def __init__(self) -> None:
         self._full: dict[VerdictMetric, tuple[int, KeptObjects]] = {}
 
-    def explanation(self, metric: VerdictMetric) -> GrowthExplanation | None:
-        """Explanation of an earlier rise: the largest place that became full; None: none did."""
-        if metric not in self._full:
-            return None
-        return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=self._full[metric][1])
+    def full_place(self, metric: VerdictMetric) -> KeptObjects | None:
+        """The largest of the places that became full last; None: none did."""
+        return self._full[metric][1] if metric in self._full else None
 
     def later(self, metric: VerdictMetric, units: Sequence[_AnyUnit]) -> list[_AnyUnit]:
         """The units since the metric's memory no longer rises by places that fill."""
@@ -117,28 +129,25 @@ class FilledPlaces:
                 self._full[metric] = units[-1].number, place
 
 
-_Key = tuple[str, str, str]
-
-
-def _key(kept: KeptObjects) -> _Key:
-    return kept.kind, kept.container, kept.place
-
-
 def _filled(
     full: Sequence[KeptObjects], units: Sequence[_Counted], metric: VerdictMetric
 ) -> KeptObjects | None:
     """The largest full place, if full places explain the rise in these units; else None."""
     measured = [unit for unit in units if metric in unit.low]
-    first: dict[_Key, tuple[KeptObjects, float]] = {}
+    first: dict[PlaceKey, tuple[KeptObjects, float]] = {}
     for unit in measured:
         for each in unit.kept:
             if each.is_on_device is (metric == "vram"):
-                first.setdefault(_key(each), (each, unit.low[metric]))
+                first.setdefault(place_key(each), (each, unit.low[metric]))
     # Bytes of a place that was full before are those of larger objects: they have no end.
-    filled = [each for each in full if _key(each) in first and not is_full(first[_key(each)][0])]
+    filled = [
+        each
+        for each in full
+        if place_key(each) in first and not is_full(first[place_key(each)][0])
+    ]
     if not filled:
         return None
-    begun = [first[_key(each)] for each in filled]
+    begun = [first[place_key(each)] for each in filled]
     gained = sum(each.n_bytes or 0.0 for each in filled)
     gained -= sum(each.n_bytes or 0.0 for each, _ in begun)
     rise = measured[-1].low[metric] - min(low for _, low in begun)
@@ -147,4 +156,7 @@ def _filled(
 
 
 def _is_endless(one: CounterGrowth) -> bool:
-    return one.kept is not None and one.kept.n_bytes is not None and not one.kept.capacity
+    kept = one.kept
+    if kept is None or kept.n_bytes is None:
+        return False
+    return not kept.capacity or is_full(kept)

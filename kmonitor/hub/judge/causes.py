@@ -331,7 +331,9 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
-    if kept.capacity is not None or kept.container == "functools.cache":
+    # The objects of a full one grow.
+    has_room = kept.capacity is not None and kept.count < kept.capacity
+    if has_room or kept.container == "functools.cache":
         remedy = Remedy.LIMIT_CACHE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS

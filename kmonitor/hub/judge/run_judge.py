@@ -10,11 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places
+from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places, stopped_place
 from kmonitor.hub.judge.causes import (
     ARENAS,
     FILLING,
     Cause,
+    Confidence,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
@@ -106,6 +107,9 @@ _TIMES_MORE: Final = 10
 _NOT_GARBAGE: Final = 0.25
 """Share of a rise from which objects that are kept show that it is no garbage: the size of what
 they hold themselves is not in theirs."""
+
+_GIVEN_BACK: Final = 0.5
+"""Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
@@ -485,7 +489,7 @@ class RunJudge:
     ) -> GrowthExplanation | None:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
-            return self._filled(kind).explanation(metric) or self._of_first_epoch(metric)
+            return self._of_earlier_rise(metric, judgement, counters, units, kind)
         if metric in COUNT_RULES:
             named = self._units.named.get(metric)
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
@@ -510,6 +514,26 @@ class RunJudge:
         if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
         return found
+
+    def _of_earlier_rise(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        counters: list[Counter],
+        units: list[Unit],
+        kind: UnitKind,
+    ) -> GrowthExplanation | None:
+        """Place that is full or has stopped growing, while memory is what it was then.
+
+        Else the cache of the first epoch, or None.
+        """
+        place = self._filled(kind).full_place(metric)
+        if place is None and judgement.state is GrowthState.CLEARED:
+            place = stopped_place(counters, self._newest.get(metric))
+        lows = [unit.low[metric] for unit in units if metric in unit.low]
+        if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
+            return self._of_first_epoch(metric)
+        return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":
