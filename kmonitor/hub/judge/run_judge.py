@@ -293,7 +293,7 @@ class RunJudge:
             return forecast_nearest_limit(metric, self._units, units, kind)
         is_quiet = judgement.state not in EXPLAINED and kind not in COUNTED_WITHIN
         if metric == "ram" and is_quiet:
-            return forecast_by_others(self._units, units)
+            return forecast_by_others(self._units, units, kind)
         return None
 
     def _time_verdict(

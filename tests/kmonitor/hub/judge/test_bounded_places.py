@@ -132,3 +132,31 @@ def test_a_cache_excuses_no_more_than_it_takes(mib: float, others: list[KeptObje
 
     assert verdicts[-1].state in ALARMED_STATES
     assert verdicts[-1].cause != "filling"
+
+
+def test_a_full_queue_whose_objects_grow_is_a_cause():
+    """A queue of six curves, of which each is longer than the one before."""
+    per_epoch = 6 * 0.4
+
+    def events() -> Iterator[Event]:
+        for event in events_of(Growing(ram_mib=per_epoch), 40):
+            if isinstance(event, EpochEnded) and event.epoch > 2:
+                curves = range(max(0, event.epoch - 5), event.epoch + 1)
+                n_bytes = 0.4 * MIB * sum(curve + 1 for curve in curves)
+                recent = KeptObjects(
+                    kind="numpy.ndarray",
+                    count=len(curves),
+                    n_bytes=n_bytes,
+                    container="deque",
+                    place="Curves.recent",
+                    capacity=6,
+                )
+                yield ObjectsCounted(event.t_s, event.fit, event.epoch, 0.003, [recent])
+            yield event
+
+    last = ram_verdicts(events())[-1]
+
+    assert (last.state, last.cause) == ("suspected", "kept")
+    assert last.advice[0] == "keep_numbers"
+    said = with_plain_spaces(verdict_headline(last))
+    assert "retained in Curves.recent (deque): +2.40 MiB / epoch; it holds no more than 6" in said
