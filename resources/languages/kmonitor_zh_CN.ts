@@ -2559,9 +2559,19 @@
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>A cache is full: {n} of {capacity} results in {place}, {size}</source>
+        <translation>缓存已满：{place} 中有 {capacity} 个结果中的 {n} 个，{size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>A checkpoint is saved if possible, and training ends after the current epoch; fit returns as if all epochs had been completed. Training cannot be restarted from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>A deque is full: {n} of {capacity} objects in {place}, {size}</source>
+        <translation>deque 已满：{place} 中有 {capacity} 个对象中的 {n} 个，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -6925,11 +6935,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>files are written and never removed</source>
-        <translation>写入的内容留在磁盘上</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
     </message>
@@ -6989,6 +6994,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
         <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free space on the disk, whichever program uses it</source>
+        <translation>释放磁盘空间，不论由哪个程序占用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7147,6 +7157,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it expired before a safe point was reached</source>
         <translation>在有效期内没有出现安全点</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>it holds no more than {n} objects, but they are growing</source>
+        <translation>它最多容纳 {n} 个对象，但这些对象在增大</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -8235,11 +8250,6 @@
         <translation>重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>remove temporary files after reading them</source>
-        <translation>读取之后删除临时文件</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
@@ -8553,6 +8563,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the device</source>
         <translation>该设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the disk is filling up; its space is used by all programs</source>
+        <translation>磁盘快满了；其空间由所有程序使用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9604,8 +9619,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} has stopped growing at {n} objects</source>
+        <translation>{place} 在 {n} 个对象时已停止增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} has stopped growing at {n} objects, {size}</source>
+        <translation>{place} 在 {n} 个对象时已停止增长，{size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} is filling: {n} of {capacity} objects</source>
         <translation>{place} 正在填充：{capacity} 个对象中的 {n} 个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is full: {n} of {capacity} objects, {size}</source>
+        <translation>{place} 已满：{capacity} 个对象中的 {n} 个，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

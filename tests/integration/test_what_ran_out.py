@@ -205,7 +205,7 @@ def test_a_disk_runs_full(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
 
     text, said, met_after = shown(live_hub, "disk")
     check(text, said, met_after, "Disk")
-    assert "files are written and never removed" in text
+    assert "the disk is filling up" in text
 
 
 def test_others_in_the_group_take_what_is_left_of_a_flat_training(

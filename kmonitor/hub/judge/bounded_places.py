@@ -6,17 +6,20 @@ the rest of it fits.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation
 from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
     Counter,
     CounterGrowth,
+    PlaceKey,
     kept_growth,
+    place_key,
 )
 from kmonitor.hub.judge.growth import Growth
-from kmonitor_agent.wire.messages.events import KeptObjects
+from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _EXPLAINED: Final = 0.5
 """Share of the growth from which places that fill explain it; objects have an overhead, as the
@@ -58,58 +61,102 @@ def filling_places(
 
 
 def left_bytes(kept: KeptObjects | None) -> float | None:
-    """Bytes until a place is full; None if it has no end, or one that is not known."""
+    """Bytes until a place is full; None if it is, has no end, or one that is not known.
+
+    In a full one objects may still grow.
+    """
     if kept is None or kept.n_bytes is None or not kept.capacity or not kept.count:
         return None
-    return kept.n_bytes / kept.count * max(0, kept.capacity - kept.count)
+    return None if is_full(kept) else kept.n_bytes / kept.count * (kept.capacity - kept.count)
 
 
 def is_full(kept: KeptObjects) -> bool:
-    """True for a place that can hold no more objects than it has: it grows no more."""
+    """True for a place that can hold no more objects than it has."""
     return kept.capacity is not None and kept.count >= kept.capacity
+
+
+def stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
+    """The place that the newest verdict names, if it has stopped growing since; else None."""
+    if newest is None or newest.kept is None or newest.cause not in {"kept", "filling"}:
+        return None
+    key = place_key(newest.kept)
+    places = (one.kept for one in counters if one.has_stopped and one.kept is not None)
+    return next((each for each in places if place_key(each) == key), None)
 
 
 class _Counted(Protocol):
     """A unit in which objects were counted; see `Unit`."""
 
+    number: int
     low: dict[str, float]
     kept: list[KeptObjects]
 
 
-def have_filled(kept: Sequence[KeptObjects], units: Sequence[_Counted]) -> bool:
-    """True if places that are full now explain the rise of memory in units before.
+_AnyUnit = TypeVar("_AnyUnit", bound=_Counted)
+_MEMORY: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
 
-    Memory that fills them is not a trend: it is to be judged from here on.
 
-    Args:
-        kept: Objects counted after these units.
+class FilledPlaces:
+    """Places that became full, and the units in which they filled: these show no trend of memory.
+
+    Memory that a place explains is judged from there on; the graph, times and counts have nothing
+    to do with it. Owned by the judging thread.
     """
-    full = {_key(each): each for each in kept if is_full(each) and each.n_bytes}
-    return bool(full) and any(
-        _explain(full, units, metric, is_on_device=metric == "vram") for metric in ("ram", "vram")
-    )
+
+    def __init__(self) -> None:
+        self._full: dict[VerdictMetric, tuple[int, KeptObjects]] = {}
+
+    def full_place(self, metric: VerdictMetric) -> KeptObjects | None:
+        """The largest of the places that became full last; None: none did."""
+        return self._full[metric][1] if metric in self._full else None
+
+    def later(self, metric: VerdictMetric, units: Sequence[_AnyUnit]) -> list[_AnyUnit]:
+        """The units since the metric's memory no longer rises by places that fill."""
+        last = self._full[metric][0] if metric in self._full else -1
+        return [unit for unit in units if unit.number > last]
+
+    def count(self, kept: Sequence[KeptObjects], units: Sequence[_Counted]) -> None:
+        """Take a count of the objects that the script keeps.
+
+        Args:
+            kept: Objects counted after these units.
+            units: Complete units, the newest last.
+        """
+        full = [each for each in kept if is_full(each) and each.n_bytes]
+        for metric in _MEMORY if full else ():
+            place = _filled(full, self.later(metric, units), metric)
+            if place is not None:
+                self._full[metric] = units[-1].number, place
 
 
-_Key = tuple[str, str, str]
-
-
-def _key(kept: KeptObjects) -> _Key:
-    return kept.kind, kept.container, kept.place
-
-
-def _explain(
-    full: dict[_Key, KeptObjects], units: Sequence[_Counted], metric: str, *, is_on_device: bool
-) -> bool:
+def _filled(
+    full: Sequence[KeptObjects], units: Sequence[_Counted], metric: VerdictMetric
+) -> KeptObjects | None:
+    """The largest full place, if full places explain the rise in these units; else None."""
     measured = [unit for unit in units if metric in unit.low]
-    first: dict[_Key, tuple[float, float]] = {}
+    first: dict[PlaceKey, tuple[KeptObjects, float]] = {}
     for unit in measured:
         for each in unit.kept:
-            if each.is_on_device is is_on_device and _key(each) in full:
-                first.setdefault(_key(each), (each.n_bytes or 0.0, unit.low[metric]))
-    gained = sum((full[key].n_bytes or 0.0) - n_bytes for key, (n_bytes, _) in first.items())
-    rise = measured[-1].low[metric] - min(low for _, low in first.values()) if first else 0.0
-    return rise > 0.0 and gained >= _EXPLAINED * rise
+            if each.is_on_device is (metric == "vram"):
+                first.setdefault(place_key(each), (each, unit.low[metric]))
+    # Bytes of a place that was full before are those of larger objects: they have no end.
+    filled = [
+        each
+        for each in full
+        if place_key(each) in first and not is_full(first[place_key(each)][0])
+    ]
+    if not filled:
+        return None
+    begun = [first[place_key(each)] for each in filled]
+    gained = sum(each.n_bytes or 0.0 for each in filled)
+    gained -= sum(each.n_bytes or 0.0 for each, _ in begun)
+    rise = measured[-1].low[metric] - min(low for _, low in begun)
+    explains = rise > 0.0 and gained >= _EXPLAINED * rise
+    return max(filled, key=lambda each: each.n_bytes or 0.0) if explains else None
 
 
 def _is_endless(one: CounterGrowth) -> bool:
-    return one.kept is not None and one.kept.n_bytes is not None and not one.kept.capacity
+    kept = one.kept
+    if kept is None or kept.n_bytes is None:
+        return False
+    return not kept.capacity or is_full(kept)

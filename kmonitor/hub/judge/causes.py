@@ -42,7 +42,7 @@ class Cause(StrEnum):
     PROCESSES = "child processes are started and never end"
     ZOMBIES = "child processes exited and were never reaped (zombies)"
     BLOCKS = "blocks of shared memory are created and never unlinked"
-    DISK = "files are written and never removed"
+    DISK = "the disk is filling up: space used by everybody"
     PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
     FILLING = "a cache or queue with a limit that is filling up"
     DATA_CACHE = "data that is read once and kept"
@@ -95,7 +95,7 @@ class Remedy(StrEnum):
     UNLINK_BLOCKS = "close and unlink each block"
     FEWER_CHECKPOINTS = "keep fewer checkpoints"
     FREE_MEMORY = "free memory, or close the programs that use it"
-    REMOVE_TEMPORARY = "remove temporary files"
+    FREE_SPACE = "free space on the disk"
     PREFETCH = "prefetch batches on several cores"
     PREFETCH_DATASET = "prefetch and map the dataset's elements in parallel, or cache them"
     MORE_WORKERS = "load the batches of a PyDataset by more workers"
@@ -331,7 +331,9 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
-    if kept.capacity is not None or kept.container == "functools.cache":
+    # The objects of a full one grow.
+    has_room = kept.capacity is not None and kept.count < kept.capacity
+    if has_room or kept.container == "functools.cache":
         remedy = Remedy.LIMIT_CACHE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS

@@ -35,6 +35,14 @@ class CounterKind(StrEnum):
     FIRST_UNIT = "memory growth during the first epoch or fit"
 
 
+PlaceKey = tuple[str, str, str]
+"""(Kind of objects, container, location)."""
+
+
+def place_key(kept: KeptObjects) -> PlaceKey:
+    return kept.kind, kept.container, kept.place
+
+
 ONCE: Final = frozenset({CounterKind.FIRST_UNIT})
 """Kinds that are no change per unit."""
 
@@ -49,12 +57,14 @@ class Counter:
             `[n]`.
         function: Function that the traces belong to; empty: all.
         kept: Kept objects and their place, as last counted.
+        has_stopped: True if the last counts found the same objects there as before.
     """
 
     kind: CounterKind
     values: Floats
     function: str = ""
     kept: KeptObjects | None = None
+    has_stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,11 @@ _FALLEN: Final = 0.5
 
 
 def next_count_judgement(
-    before: Judgement, values: Floats, rule: CountRule, room: float | None
+    before: Judgement,
+    values: Floats,
+    rule: CountRule,
+    room: float | None,
+    near_units: float = _NEAR_UNITS,
 ) -> Judgement:
     """The judgement after one more unit.
 
@@ -72,6 +76,7 @@ def next_count_judgement(
         values: One value per unit since the last start or reload, the new one last, finite, `[n]`.
         rule: Smallest changes that matter.
         room: Amount left until the end; None: unknown.
+        near_units: Units within which the end of what others use too is near.
     """
     course = _course(values, rule.least_a_unit)
     growth = _growth(values, course)
@@ -80,7 +85,7 @@ def next_count_judgement(
     units_left = np.inf
     if room is not None and growth.slope is not None:
         units_left = room / growth.slope.middle
-    if growth.slope is None or (rule.is_of_all and units_left > _NEAR_UNITS):
+    if growth.slope is None or (rule.is_of_all and units_left > near_units):
         if before.state is GrowthState.CLEARED:
             return Judgement(GrowthState.CLEARED, growth)
         is_known = len(values) > _TO_ALARM_NEAR
@@ -197,8 +202,8 @@ _OF_METRICS: Final[dict[VerdictMetric, tuple[Cause, tuple[Remedy, ...]]]] = {
     "threads": _CAUSES["thread"],
     "processes": _CAUSES["child"],
     "shared_memory": _CAUSES["block"],
-    "disk": (Cause.DISK, (Remedy.FEWER_CHECKPOINTS,)),
-    "temp_disk": (Cause.DISK, (Remedy.REMOVE_TEMPORARY,)),
+    "disk": (Cause.DISK, (Remedy.FREE_SPACE,)),
+    "temp_disk": (Cause.DISK, (Remedy.FREE_SPACE,)),
 }
 
 
@@ -211,6 +216,8 @@ def explain_count(
     growth: Growth,
     earlier: Sequence[NamedResource],
     newest: Sequence[NamedResource],
+    *,
+    saves: bool = False,
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
@@ -218,8 +225,11 @@ def explain_count(
 
     Args:
         earlier: Names and counts some units before; empty: unknown.
+        saves: True if the run saved checkpoints meanwhile: a disk's space is everybody's.
     """
     cause, advice = _OF_METRICS[metric]
+    if saves and metric == "disk":
+        advice = (Remedy.FEWER_CHECKPOINTS, *advice)
     counts = {(each.kind, each.name): each.count for each in earlier}
     more = {each: each.count - counts.get((each.kind, each.name), 0) for each in newest if earlier}
     grown = max(

@@ -34,6 +34,7 @@ from kmonitor.hub.judge.counters import (
     counted_growth,
     counter_growth,
     kept_growth,
+    place_key,
     steadily_counted_growth,
 )
 from kmonitor.hub.judge.growth import (
@@ -161,6 +162,9 @@ def _quiet(
     room: float | None,
 ) -> Judgement:
     """The judgement after one that found no growth."""
+    if before.state is GrowthState.CLEARED and growth.is_growing and _is_flat(values, growth):
+        # The window still contains the growth that has ended.
+        growth = replace(growth, why_not=WhyNot.STOPPED)
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
@@ -226,6 +230,8 @@ def _alarmed(
     before: Judgement, growth: Growth, values: Floats, counters: Sequence[Counter]
 ) -> Judgement:
     units = before.alarmed_units + 1
+    if _has_filled(before, values, counters):
+        return Judgement(GrowthState.CLEARED, replace(growth, why_not=WhyNot.STOPPED))
     if not growth.is_growing:
         counted = counted_growth(counters) or steadily_counted_growth(counters, growth)
         counted = counted or kept_growth(counters, growth) or _traced(counters, growth)
@@ -234,9 +240,32 @@ def _alarmed(
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
-    is_long = was_suspected or max(len(values), units) >= UNITS_TO_SUSPECT
+    is_kept = any(one.kind in KEPT for one in grew_with)
+    may_have_filled = is_kept and _is_flat(values, growth, 1)
+    is_long = max(len(values), units) >= UNITS_TO_SUSPECT and not may_have_filled
+    is_long = is_long or was_suspected
     state = GrowthState.SUSPECTED if explains and is_long else GrowthState.GROWING
     return Judgement(state, growth, grew_with, units)
+
+
+_FLAT: Final = 0.3
+
+
+def _is_flat(values: Floats, growth: Growth | None, units: int = 2) -> bool:
+    """True if the last units added less than a third of what the earlier ones did."""
+    if growth is None or growth.slope is None or len(values) <= units:
+        return False
+    return bool(values[-1] - values[-1 - units] < _FLAT * units * growth.slope.middle)
+
+
+def _has_filled(before: Judgement, values: Floats, counters: Sequence[Counter]) -> bool:
+    """True if all places that explained the growth hold the same as before, and memory as well.
+
+    A cache of the script's own has an end that nobody knows until it is met.
+    """
+    kept = {place_key(one.kept) for one in before.grew_with if one.kept is not None}
+    stopped = {place_key(one.kept) for one in counters if one.kept and one.has_stopped}
+    return bool(kept) and kept <= stopped and _is_flat(values, before.growth)
 
 
 def _traced(counters: Sequence[Counter], growth: Growth) -> tuple[CounterGrowth, ...]:

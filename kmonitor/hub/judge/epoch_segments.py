@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.hub.judge.bounded_places import have_filled
+from kmonitor.hub.judge.bounded_places import FilledPlaces
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import LEVELS, Unit
@@ -30,6 +30,7 @@ class EpochSegments:
         kind: Unit of the segments: steps of the open epoch, or calls outside of any.
         closed: Pieces of time with at least one of them, the newest last; the number of each is
             the step or call that it was first sampled at.
+        filled: Places of the script that became full in them.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class EpochSegments:
     def _clear(self, kind: UnitKind) -> None:
         self.kind = kind
         self.closed: list[Unit] = []
+        self.filled = FilledPlaces()
         self._n_fresh = 0
         self._width_s = _FIRST_WIDTH_S
         self._counted = 0.0
@@ -52,9 +54,7 @@ class EpochSegments:
 
     def count(self, kept: list[KeptObjects]) -> None:
         """Take a count of the objects that the script keeps."""
-        if have_filled(kept, self.closed):
-            self.closed.clear()
-            self._n_fresh = 0
+        self.filled.count(kept, self.closed)
         if self._current is not None and kept:
             self._current.kept = kept
 

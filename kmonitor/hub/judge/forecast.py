@@ -53,8 +53,12 @@ def forecast_nearest_limit(
     return None if found is None else _event(ahead, found, units, 0.0)
 
 
-def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | None:
-    """When other processes have taken the rest that a run without growth could get; None: never.
+def forecast_by_others(
+    run: RunUnits, units: Sequence[Unit], kind: UnitKind
+) -> LimitForecast | None:
+    """When other processes have taken the rest that a run without growth could get.
+
+    None: never, or only after the run's end or, where that is not known, an hour.
 
     Args:
         units: Units in which RAM was measured.
@@ -69,6 +73,8 @@ def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | 
     found = forecast_limit(-left, 0.0)
     by_others = _taken_by_others(values, left)
     if found is None or not by_others or found.units > _NEAR_UNITS:
+        return None
+    if found.units * spacing(units) > run.near_units(kind, unit_seconds(units)):
         return None
     ahead = _LimitAhead(run.ram_of, run.ram_bound, 1.0)
     return _event(ahead, found, units, by_others)

@@ -10,11 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import filling_places
+from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places, stopped_place
 from kmonitor.hub.judge.causes import (
     ARENAS,
     FILLING,
     Cause,
+    Confidence,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
@@ -48,6 +49,7 @@ from kmonitor.hub.judge.forecast import (
     forecast_count,
     forecast_nearest_limit,
     spacing,
+    unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
@@ -106,6 +108,9 @@ _TIMES_MORE: Final = 10
 _NOT_GARBAGE: Final = 0.25
 """Share of a rise from which objects that are kept show that it is no garbage: the size of what
 they hold themselves is not in theirs."""
+
+_GIVEN_BACK: Final = 0.5
+"""Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
@@ -186,8 +191,14 @@ class RunJudge:
         self, metrics: Sequence[VerdictMetric], units: list[Unit], kind: UnitKind, n_fresh: int
     ) -> list[Verdict]:
         new: list[Verdict] = []
+        least = LEAST_SEGMENTS if kind in COUNTED_WITHIN else 1
         for metric in metrics:
-            verdict = self._judge(metric, units, kind, n_fresh)
+            if metric == "temp_disk" and self._units.is_one_disk:
+                continue
+            later = self._filled(kind).later(metric, units)
+            if len(later) < least:
+                continue
+            verdict = self._judge(metric, later, kind, min(n_fresh, len(later)))
             if verdict is None or not self._says_more(verdict):
                 continue
             verdict = self._tried.beside(verdict)
@@ -208,9 +219,11 @@ class RunJudge:
         if kind is UnitKind.STEP and segments and 0 < full <= segments[-1].number:
             # Memory that fills the cache is not a trend: judge from the cache's end on.
             segments = [each for each in segments if each.number >= full]
-        if not n_fresh or len(segments) < LEAST_SEGMENTS:
-            return []
-        return self._judge_units(_WITHIN, segments, kind, min(n_fresh, len(segments)))
+        return self._judge_units(_WITHIN, segments, kind, n_fresh) if n_fresh else []
+
+    def _filled(self, kind: UnitKind) -> FilledPlaces:
+        """Places that became full in units of this kind."""
+        return self._segments.filled if kind in COUNTED_WITHIN else self._units.filled[kind]
 
     def _says_more(self, verdict: Verdict) -> bool:
         """True if a verdict replaces the newest one, which may be by other units."""
@@ -236,7 +249,8 @@ class RunJudge:
             return None
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         counters = [] if metric in COUNT_RULES else counters_of(metric, units)
-        judgement = self._judgement_after(key, values, counters, n_fresh)
+        near_units = self._units.near_units(kind, unit_seconds(units))
+        judgement = self._judgement_after(key, values, counters, n_fresh, near_units)
         if kind in COUNTED_WITHIN and judgement.state is GrowthState.SUSPECTED:
             # The units of that rule are no pieces of time.
             judgement = replaced(judgement, state=GrowthState.GROWING)
@@ -261,7 +275,7 @@ class RunJudge:
         if passing is not None:
             return _verdict_on_rise(details, passing, forecast)
         return verdict_event(
-            details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
+            details, self._explanation(metric, judgement, counters, units, kind), forecast
         )
 
     def _forecast(
@@ -280,7 +294,7 @@ class RunJudge:
             return forecast_nearest_limit(metric, self._units, units, kind)
         is_quiet = judgement.state not in EXPLAINED and kind not in COUNTED_WITHIN
         if metric == "ram" and is_quiet:
-            return forecast_by_others(self._units, units)
+            return forecast_by_others(self._units, units, kind)
         return None
 
     def _time_verdict(
@@ -357,6 +371,7 @@ class RunJudge:
         values: Floats,
         counters: list[Counter],
         n_fresh: int,
+        near_units: float,
     ) -> Judgement:
         """The judgement after each of the newest units in turn."""
         judgement = self._judgements.get(key, Judgement())
@@ -370,6 +385,7 @@ class RunJudge:
                     values[: last + 1][is_used],
                     cut(counters, is_used),
                     self._room(key[1], float(values[last])),
+                    near_units,
                 )
         return judgement
 
@@ -469,16 +485,17 @@ class RunJudge:
         metric: VerdictMetric,
         judgement: Judgement,
         counters: list[Counter],
-        newest: Unit,
+        units: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
-            return self._of_first_epoch(metric)
+            return self._of_earlier_rise(metric, judgement, counters, units, kind)
         if metric in COUNT_RULES:
             named = self._units.named.get(metric)
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
-            return explain_count(metric, growth, earlier, after)
+            saves = any(unit.times.get("checkpoints") for unit in units[growth.first :])
+            return explain_count(metric, growth, earlier, after, saves=saves)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
@@ -491,13 +508,33 @@ class RunJudge:
         found = explain_growth(
             growth,
             grew_with,
-            changed=newest.changed,
+            changed=units[-1].changed,
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
         if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
         return found
+
+    def _of_earlier_rise(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        counters: list[Counter],
+        units: list[Unit],
+        kind: UnitKind,
+    ) -> GrowthExplanation | None:
+        """Place that is full or has stopped growing, while memory is what it was then.
+
+        Else the cache of the first epoch, or None.
+        """
+        place = self._filled(kind).full_place(metric)
+        if place is None and judgement.state is GrowthState.CLEARED:
+            place = stopped_place(counters, self._newest.get(metric))
+        lows = [unit.low[metric] for unit in units if metric in unit.low]
+        if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
+            return self._of_first_epoch(metric)
+        return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":
@@ -540,10 +577,11 @@ def _next(
     values: Floats,
     counters: list[Counter],
     room: float | None,
+    near_units: float,
 ) -> Judgement:
     if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     if metric in COUNT_RULES:
-        return next_count_judgement(before, values, COUNT_RULES[metric], room)
+        return next_count_judgement(before, values, COUNT_RULES[metric], room, near_units)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
     return next_judgement(before, values, counters, floor=floor, room=room)

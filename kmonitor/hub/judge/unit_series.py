@@ -13,7 +13,14 @@ from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
 from kmonitor.hub.judge.causes import TRACED_FUNCTION
-from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
+from kmonitor.hub.judge.counters import (
+    OF_PIPELINES,
+    Counter,
+    CounterGrowth,
+    CounterKind,
+    PlaceKey,
+    place_key,
+)
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
@@ -160,58 +167,69 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     return [counter for counter in found if np.isfinite(counter.values).any()]
 
 
-_KeptKey = tuple[str, str, str]
+_MOST_PLACES: Final = 32
+"""Maximum number of places, those that changed last: one count contains as many."""
 
 
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
-    """Counters of the objects kept at the last count, each place through all units.
+    """Counters of the objects kept at the last counts, each place through all units.
 
-    A place that is full has none: it grows no more.
+    A count contains the places that changed: one that has just stopped growing is in those before.
     """
-    newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
+    newest: dict[PlaceKey, KeptObjects] = {}
+    for unit in reversed(units):
+        for each in unit.kept if len(newest) < _MOST_PLACES else ():
+            newest.setdefault(place_key(each), each)
     if not newest:
         return []
     tables = [
-        {_kept_key(each): each for each in unit.kept} if unit.is_counted or unit.kept else None
+        {place_key(each): each for each in unit.kept} if unit.is_counted or unit.kept else None
         for unit in units
     ]
-    found: list[Counter] = []
-    for kept in newest:
-        if kept.is_on_device is not is_on_device or is_full(kept):
-            continue
-        key = _kept_key(kept)
-        has_size = kept.n_bytes is not None
-        values = _array(map(_bytes_of if has_size else _count_of, _of_place(tables, key)))
-        kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
-        found.append(Counter(kind, values, kept=kept))
-    return found
+    of_memory = [each for each in newest.values() if each.is_on_device is is_on_device]
+    return [_kept_counter(tables, kept) for kept in of_memory]
 
 
+def _kept_counter(
+    tables: Sequence[dict[PlaceKey, KeptObjects] | None], kept: KeptObjects
+) -> Counter:
+    found, has_stopped = _of_place(tables, place_key(kept))
+    if is_full(kept):
+        # It holds no more objects, but they may grow.
+        found = [None if each is None or not is_full(each) else each for each in found]
+    has_size = kept.n_bytes is not None
+    values = _array(map(_bytes_of if has_size else _count_of, found))
+    kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
+    return Counter(kind, values, kept=kept, has_stopped=has_stopped)
+
+
+_STOPPED: Final = 2
 _UNCHANGED: Final = 3
 _TIMES_GAP: Final = 2
-"""Number of last counts without a change from which a place no longer grows, and the same in times
-of the longest gap between changes."""
+"""Number of last counts without a change from which a place has stopped, from which it explains no
+growth, and both in times of the longest gap between changes."""
 
 
 def _of_place(
-    tables: Sequence[dict[_KeptKey, KeptObjects] | None], key: _KeptKey
-) -> list[KeptObjects | None]:
-    """Objects of a place as counted in each unit; None where nothing was counted, or as before."""
+    tables: Sequence[dict[PlaceKey, KeptObjects] | None], key: PlaceKey
+) -> tuple[list[KeptObjects | None], bool]:
+    """Objects of a place as counted in each unit, and if it has stopped growing.
+
+    None where nothing was counted, or as before.
+    """
     found = [None if table is None else table.get(key) for table in tables]
     counted = [at for at, table in enumerate(tables) if table is not None]
     changes = [n for n, at in enumerate(counted) if found[at] is not None]
     gaps = [later - earlier for earlier, later in pairwise(changes)]
-    if len(counted) - 1 - changes[-1] >= max(_UNCHANGED, _TIMES_GAP * max(gaps, default=1)):
+    unchanged = len(counted) - 1 - changes[-1]
+    least = _TIMES_GAP * max(gaps, default=1)
+    if unchanged >= max(_UNCHANGED, least):
         found[counted[-1]] = found[counted[changes[-1]]]
-    return found
+    return found, unchanged >= max(_STOPPED, least)
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
     return kept is not None and kept.kind == TRACED_FUNCTION
-
-
-def _kept_key(kept: KeptObjects) -> _KeptKey:
-    return kept.kind, kept.container, kept.place
 
 
 def _bytes_of(kept: KeptObjects | None) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from kmonitor.hub.judge.bounded_places import have_filled
+from kmonitor.hub.judge.bounded_places import FilledPlaces
 from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MAX_UNITS
@@ -108,6 +108,11 @@ _HEAP_COUNTS: Final = (
 
 _MOST_FUNCTIONS: Final = 16
 _TABLES: Final = 6
+_DISKS: Final[tuple[VerdictMetric, ...]] = ("disk", "temp_disk")
+_NEAR_S: Final = 3600.0
+"""Time until the end of what others use too, seconds, from which it is near where the end of the
+run is not known."""
+
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
 
 
@@ -316,12 +321,14 @@ class RunUnits:
 
     Attributes:
         completed: Complete units, the newest last, by kind of unit.
+        filled: Places of the script that became full, by kind of unit.
         fits_ended: Number of fits of the whole run that ended.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
         ram_bound: Owner of the nearest bound.
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
+        is_one_disk: True if temporary files are on the same disk as the fit's folder.
         named: The last six lists of names of these resources, by metric.
         allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
             the line that allocated most; None: no diagnosis in this process.
@@ -333,12 +340,14 @@ class RunUnits:
         self.completed: dict[UnitKind, deque[Unit]] = {
             per: deque(maxlen=KEPT_UNITS) for per in _JUDGED
         }
+        self.filled = {per: FilledPlaces() for per in _JUDGED}
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
         self.ram_bound: Literal["host", "cgroup", "address_space"] = "host"
         self.vram_of: float | None = None
         self.counts_of: dict[VerdictMetric, float] = {}
+        self.is_one_disk = False
         self.named: dict[str, deque[list[NamedResource]]] = {}
         self.allocated: tuple[float, str] | None = None
         self.epoch_samples = FirstEpochSamples()
@@ -354,6 +363,18 @@ class RunUnits:
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
         self._fit: FitStarted | None = None
+
+    def near_units(self, kind: UnitKind, unit_s: float | None) -> float:
+        """Units within which an end that others bring about is near, from the newest unit.
+
+        Args:
+            unit_s: Recent duration of a unit, seconds; None: unknown.
+        """
+        fit = self._fit
+        # The end of the first fit may be that of the run; further ones show that it is not.
+        if kind is UnitKind.EPOCH and fit is not None and fit.epochs and fit.fit <= 1:
+            return max(0, fit.epochs - fit.initial_epoch - self.plan.epochs_ended)
+        return _NEAR_S / unit_s if unit_s else 0.0
 
     def pop_n_fresh(self, kind: UnitKind) -> int:
         """Number of units completed since the last call."""
@@ -417,9 +438,15 @@ class RunUnits:
         if newest["ram_of_bytes"]:
             (self.ram_of,) = newest["ram_of_bytes"]
             self.ram_bound = _nearest_bound(newest)
+        self._read_counts(newest)
+
+    def _read_counts(self, newest: Mapping[str, list[float]]) -> None:
         for metric, (_, whole) in COUNTED_METRICS.items():
             if newest[whole]:
                 (self.counts_of[metric],) = newest[whole]
+        disk, temp_disk = ([newest[each] for each in COUNTED_METRICS[name]] for name in _DISKS)
+        # Another disk has neither the same size nor the same number of bytes in use.
+        self.is_one_disk = self.is_one_disk or (all(disk) and disk == temp_disk)
 
     def _note(self, t_s: float, event: Event) -> None:
         match event:
@@ -457,9 +484,7 @@ class RunUnits:
             names.append(event.named)
         elif not event.why:
             for per, units in self.completed.items():
-                if have_filled(event.kept, units):
-                    units.clear()
-                    self._fresh[per] = 0
+                self.filled[per].count(event.kept, units)
             for unit in self._open.values():
                 unit.is_counted = True
                 unit.kept = event.kept or unit.kept
@@ -531,7 +556,9 @@ class RunUnits:
         self._children_bytes = self._code_regions = math.nan
         self._held = _HeldMemory()
         self.named.clear()
+        self.is_one_disk = False
         for per in _JUDGED:
+            self.filled[per] = FilledPlaces()
             self.completed[per].clear()
             self._fresh[per] = 0
             self._open[per] = Unit(self._open[per].number, t_s)

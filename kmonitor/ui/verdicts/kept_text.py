@@ -33,7 +33,10 @@ def kept_text(verdict: Verdict) -> str:
     others = [one for one in sized if one is not _growth_of(kept, verdict)]
     texts += [growth_rate_text(one.name, one, verdict) for one in others]
     end = _end_bytes(kept)
-    if end is not None:
+    if _is_full(kept):
+        text = tr("it holds no more than {n} objects, but they are growing")
+        texts.append(text.format(n=count_text(kept.count)))
+    elif end is not None:
         full = tr("full at {n} objects and about {size}")
         texts.append(full.format(n=count_text(kept.capacity or 0), size=bytes_text(end)))
     explained = explained_share(verdict)
@@ -59,6 +62,35 @@ def filling_place_text(kept: KeptObjects) -> str:
     return tr("{text}, it will end at about {size}").format(text=text, size=bytes_text(end))
 
 
+def is_about_full_place(verdict: Verdict) -> bool:
+    """True if a place is full or has stopped growing: it explains an earlier rise only."""
+    is_quiet = verdict.state in {"measuring", "steady", "cleared"}
+    return is_quiet and verdict.cause == "filling" and verdict.kept is not None
+
+
+def full_place_text(kept: KeptObjects) -> str:
+    """For example "A deque is full: 24 of 24 objects in Log.window, 48 MiB"."""
+    texts = {
+        "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
+        "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),
+    }
+    text = texts.get(kept.container, tr("{place} is full: {n} of {capacity} objects, {size}"))
+    if kept.capacity is None:
+        text = tr("{place} has stopped growing at {n} objects, {size}")
+        if kept.n_bytes is None:
+            text = tr("{place} has stopped growing at {n} objects")
+    return text.format(
+        n=count_text(kept.count),
+        capacity=count_text(kept.capacity or 0),
+        place=kept.place,
+        size=bytes_text(kept.n_bytes or 0.0),
+    )
+
+
+def _is_full(kept: KeptObjects) -> bool:
+    return kept.capacity is not None and kept.count >= kept.capacity
+
+
 def _end_bytes(kept: KeptObjects) -> float | None:
     if kept.n_bytes is None or not kept.capacity or not kept.count:
         return None
@@ -81,9 +113,10 @@ def retained_text(verdict: Verdict, kept: KeptObjects) -> str:
     if one is None:
         return text
     text = growth_rate_text(text, one, verdict)
-    if kept.n_bytes is None or kept.count <= 1 or one.kind != "kept_bytes":
+    is_sized = kept.n_bytes is not None and one.kind == "kept_bytes"
+    if not is_sized or kept.count <= 1 or _is_full(kept):
         return text
-    each = kept.n_bytes / kept.count
+    each = (kept.n_bytes or 0.0) / kept.count
     size = bytes_text(each)
     n = one.per_unit / each if each > 0.0 else 0.0
     if n < _LEAST_COUNT:

@@ -16,7 +16,9 @@ from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
 from kmonitor.ui.verdicts.kept_text import (
     counted_change_text,
     filling_place_text,
+    full_place_text,
     growth_rate_text,
+    is_about_full_place,
     kept_text,
     retained_text,
 )
@@ -105,7 +107,8 @@ def more_known_text(verdict: Verdict) -> str:
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
-    if is_by_samples or verdict.cause in {"filling", "arenas", "uncollected"}:
+    is_passing = verdict.cause in {"filling", "arenas", "uncollected"}
+    if is_by_samples or (is_passing and not is_about_full_place(verdict)):
         return ""  # it is judged on as samples come
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
@@ -146,7 +149,8 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     text = verdict_state_text(verdict)
     if is_taken_by_others(verdict):
         return tr("{state}, but other processes are using up what is left").format(state=text)
-    cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
+    is_over = verdict.cause == "data_cache" or is_about_full_place(verdict)
+    cause = "" if is_over else cause_text(verdict)
     details = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
     return f"{text}: {details}" if details else text
 
@@ -288,14 +292,14 @@ def _retracing_text(verdict: Verdict) -> str:
 
 
 def _counted_cause_text(verdict: Verdict) -> str:
-    """For example "files are written and never removed: data/part-*.bin"."""
+    """For example "files, sockets or pipes are opened and never closed: a.bin"."""
     texts = {
         "files": tr("files, sockets or pipes are opened and never closed"),
         "threads": tr("threads are started and never end"),
         "processes": tr("child processes are started and never end"),
         "zombies": tr("child processes exited and were never reaped (zombies)"),
         "blocks": tr("blocks of shared memory are created and never unlinked"),
-        "disk": tr("files are written and never removed"),
+        "disk": tr("the disk is filling up; its space is used by all programs"),
     }
     text = texts.get(verdict.cause, "")
     what = next((one.name for one in verdict.grew_with if one.name), "")
@@ -361,7 +365,7 @@ def confidence_text(verdict: Verdict) -> str:
     is_time = verdict.metric in TIME_METRICS
     # The headline of a time says that its cause is unknown, and what is ruled out.
     is_said = is_time and (verdict.cause == "part" or verdict.sureness == "open")
-    if is_said or verdict.cause == "malloc":
+    if is_said or verdict.cause in {"malloc", "disk"} or is_about_full_place(verdict):
         return ""
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
@@ -422,6 +426,8 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     lines = [slope_text(verdict), jump_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
+    if verdict.kept is not None and is_about_full_place(verdict):
+        lines.append(full_place_text(verdict.kept))
     grew = grew_with_lines(verdict)
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
@@ -551,7 +557,7 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         "free_memory": VerdictAdvice(
             tr("free memory: smaller batches or caches, fewer workers, no other programs")
         ),
-        "remove_temporary": VerdictAdvice(tr("remove temporary files after reading them")),
+        "free_space": VerdictAdvice(tr("free space on the disk, whichever program uses it")),
     }
 
 

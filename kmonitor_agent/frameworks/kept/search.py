@@ -136,7 +136,8 @@ class KeptObjectWalk:
 
     Args:
         lengths_before: `lengths` of the search before: a place with as many items as then is not
-            measured again, and not in the result. None: all places are measured.
+            measured again, and not in the result, unless it is full: its items may grow. None: all
+            places are measured, except full ones.
         is_late: Returns True when the search has to end.
         least_bytes: Minimum size of a place in the result, bytes.
 
@@ -341,15 +342,17 @@ class KeptObjectWalk:
             self._report(size.largest, 1, size.n_bytes, (place, ""))
 
     def _measure_all(self, containers: list[Any], place: Place) -> None:
-        if self._before is not None and self._before.get(place, 0) == self.lengths[place]:
+        is_first = self._before is None
+        is_same = self._before is not None and self._before.get(place, 0) == self.lengths[place]
+        if is_same and not all(map(_is_full, containers)):
             return
         for value in containers:
             length = length_of(value) or 0
             if self._is_over():
                 return
-            # One that was full at the first search never grew.
-            is_full = self._before is None and length >= (capacity_of(value) or sys.maxsize)
-            is_measured = length >= _FEWEST and not is_full and not _is_record(value)
+            # One that was full at the first search never grew; later its items may grow.
+            is_left_out = is_first and _is_full(value)
+            is_measured = length >= _FEWEST and not is_left_out and not _is_record(value)
             if is_measured and id(value) not in self._owned:
                 try:
                     self._measure(value, length, place)
@@ -515,6 +518,10 @@ _PASSES_ON: Final = (
 )
 """Classes of Python whose objects belong to others: a function with arguments, a bound method, a
 file in memory."""
+
+
+def _is_full(value: Any) -> bool:
+    return (length_of(value) or 0) >= (capacity_of(value) or sys.maxsize)
 
 
 def _has_fields(value: Any) -> bool:

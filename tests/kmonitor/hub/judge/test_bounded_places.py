@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor.ui.verdicts.verdict_text import verdict_headline
+from kmonitor.ui.verdicts.verdict_text import evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     Event,
@@ -74,6 +75,27 @@ def test_a_cache_of_the_script_is_named_with_its_end_and_never_alarmed():
     assert verdicts[-1].state == "steady"
 
 
+def test_a_place_that_became_full_is_evidence_while_memory_is_steady():
+    last = ram_verdicts(run(60))[-1]
+
+    assert (last.state, last.cause) == ("steady", "filling")
+    assert verdict_headline(last) == "steady"
+    lines = [with_plain_spaces(line) for line in evidence_lines(last)]
+    assert "A cache is full: 60 of 60 results in train.load, 240 MiB" in lines
+
+
+def test_a_place_that_became_full_leaves_the_judgement_of_times_and_graph_alone():
+    judge = RunJudge()
+    for event in run(EPOCHS_TO_FILL + 5):
+        judge.read(event.t_s, event)
+        judge.judge()
+
+    units = {one.metric: one.units for one in judge.newest_verdicts()}
+    assert units["ram"] < 10
+    assert units["step_time"] > EPOCHS_TO_FILL
+    assert units["graph"] > EPOCHS_TO_FILL
+
+
 def test_what_grows_on_after_a_cache_is_full_is_not_its_fault():
     verdicts = ram_verdicts(run(60, rises_until=100))
 
@@ -110,3 +132,31 @@ def test_a_cache_excuses_no_more_than_it_takes(mib: float, others: list[KeptObje
 
     assert verdicts[-1].state in ALARMED_STATES
     assert verdicts[-1].cause != "filling"
+
+
+def test_a_full_queue_whose_objects_grow_is_a_cause():
+    """A queue of six curves, of which each is longer than the one before."""
+    per_epoch = 6 * 0.4
+
+    def events() -> Iterator[Event]:
+        for event in events_of(Growing(ram_mib=per_epoch), 40):
+            if isinstance(event, EpochEnded) and event.epoch > 2:
+                curves = range(max(0, event.epoch - 5), event.epoch + 1)
+                n_bytes = 0.4 * MIB * sum(curve + 1 for curve in curves)
+                recent = KeptObjects(
+                    kind="numpy.ndarray",
+                    count=len(curves),
+                    n_bytes=n_bytes,
+                    container="deque",
+                    place="Curves.recent",
+                    capacity=6,
+                )
+                yield ObjectsCounted(event.t_s, event.fit, event.epoch, 0.003, [recent])
+            yield event
+
+    last = ram_verdicts(events())[-1]
+
+    assert (last.state, last.cause) == ("suspected", "kept")
+    assert last.advice[0] == "keep_numbers"
+    said = with_plain_spaces(verdict_headline(last))
+    assert "retained in Curves.recent (deque): +2.40 MiB / epoch; it holds no more than 6" in said

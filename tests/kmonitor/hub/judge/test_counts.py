@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import Remedy
@@ -12,6 +13,7 @@ from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_jud
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.ui.verdicts.verdict_text import evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
@@ -22,7 +24,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     Verdict,
 )
-from tests.support.growing_run import Growing, events_of
+from tests.support.growing_run import MIB, Growing, events_of
 
 FILES = COUNT_RULES["open_files"]
 
@@ -138,6 +140,61 @@ def test_a_disk_whose_end_is_far_is_left_alone():
     assert next_count_judgement(Judgement(), values, disk, 2.0**40).state is GrowthState.STEADY
     near = next_count_judgement(Judgement(), values, disk, 2.0**32)
     assert near.state is GrowthState.GROWING
+
+
+def disk_run(n: int, *, planned: int = 0, of_mib: float = 20_000.0) -> Iterator[Event]:
+    """Each epoch of 10 s takes 100 MiB of the disk, which holds temporary files too."""
+    for event in events_of(Growing(), n):
+        if isinstance(event, FitStarted):
+            yield replace(event, epochs=planned)
+        elif isinstance(event, Sample):
+            used = (5_000.0 + 100.0 * (event.epoch or 0)) * MIB
+            fields = {"disk_used_bytes": used, "temp_disk_used_bytes": used}
+            whole = {"disk_of_bytes": of_mib * MIB, "temp_disk_of_bytes": of_mib * MIB}
+            yield replace(event, **fields, **whole)
+        else:
+            yield event
+
+
+def disk_verdicts(events: Iterable[Event]) -> list[Verdict]:
+    judge = RunJudge()
+    for event in events:
+        judge.read(event.t_s, event)
+        judge.judge()
+    return [each for each in judge.newest_verdicts() if each.metric in {"disk", "temp_disk"}]
+
+
+@pytest.mark.parametrize(
+    ("planned", "of_mib", "state"),
+    [
+        (30, 20_000.0, "steady"),  # full after 150 epochs
+        (200, 20_000.0, "growing"),
+        (0, 20_000.0, "growing"),  # within an hour
+        (0, 200_000.0, "steady"),
+    ],
+)
+def test_a_disk_is_called_only_if_it_is_full_before_the_run_ends(
+    planned: int, of_mib: float, state: str
+):
+    (disk,) = disk_verdicts(disk_run(15, planned=planned, of_mib=of_mib))
+
+    assert (disk.metric, disk.state) == ("disk", state)
+
+
+def test_a_disk_that_fills_is_no_fault_of_the_runs_own_files():
+    (disk,) = disk_verdicts(disk_run(15))
+
+    assert disk.advice == ["free_space"]
+    assert "its space is used by all programs" in verdict_headline(disk)
+    assert not any("Measured" in line for line in evidence_lines(disk))
+
+
+def test_checkpoints_are_advised_on_where_the_run_saves_some():
+    growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
+
+    found = explain_count("disk", growth, [], [], saves=True)
+
+    assert found.advice == (Remedy.FEWER_CHECKPOINTS, Remedy.FREE_SPACE)
 
 
 def test_a_file_each_fifth_epoch_is_growth_by_the_epoch():

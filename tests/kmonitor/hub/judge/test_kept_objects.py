@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.verdicts.verdict_text import evidence_lines
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
@@ -109,6 +111,54 @@ def test_a_place_that_no_longer_grows_explains_no_growth(*, is_counted_full: boo
 
     assert open_epochs
     assert open_epochs[-1] - 12 < units
+
+
+def fills_until(full: int, n: int) -> list[Verdict]:
+    """RAM verdicts of a cache of the script's own, which holds no more after some epochs."""
+
+    def of_cache(unit: int) -> list[KeptObjects]:
+        # Only places that changed are in a count.
+        return of_arrays(8.0)(unit) if unit <= full else []
+
+    def rises_no_more(event: Event) -> Event:
+        if isinstance(event, Sample) and event.ram_bytes is not None and event.epoch is not None:
+            later = max(0, event.epoch + 1 - full)
+            return replace(event, ram_bytes=event.ram_bytes - later * 8 * MIB)
+        return event
+
+    judge = RunJudge()
+    found: list[Verdict] = []
+    for event in map(rises_no_more, counted(events_of(Growing(ram_mib=8.0), n), of_cache)):
+        judge.read(event.t_s, event)
+        judge.judge()
+        if isinstance(event, EpochEnded):
+            found += [each for each in judge.newest_verdicts() if each.metric == "ram"]
+    return found
+
+
+@pytest.mark.parametrize("full", [12, 17, 18, 19])
+def test_a_place_that_has_stopped_growing_becomes_no_other_cause(full: int):
+    said = fills_until(full, 40)
+
+    open_alarms = [each for each in said if each.state in {*ALARMED_STATES, "slowing"}]
+    assert {each.cause for each in open_alarms if each.kept or each.unit > 8} == {"kept"}
+    assert max(each.unit for each in open_alarms) <= full + 2
+    assert not any(each.state == "suspected" for each in said)
+    later = [each for each in said if each.unit > full + 2]
+    assert {each.state for each in later} == {"cleared"}
+
+
+def test_the_place_that_has_stopped_growing_is_evidence_once_memory_has():
+    last = fills_until(12, 20)[-1]
+
+    lines = [with_plain_spaces(line) for line in evidence_lines(last)]
+    assert "Recorder.history has stopped growing at 12 objects, 96.0 MiB" in lines
+
+
+def test_a_list_that_changes_now_and_then_has_not_stopped():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(8.0), each=4))
+
+    assert (verdict.state, verdict.cause) == ("suspected", "kept")
 
 
 def of_places(*a_unit_mib: float) -> Callable[[int], list[KeptObjects]]:

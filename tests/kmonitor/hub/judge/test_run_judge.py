@@ -194,6 +194,30 @@ def test_a_flat_run_is_told_that_others_take_what_is_left():
     assert any(each.forecast is not None and each.turned for each in _of(said, "ram"))
 
 
+@pytest.mark.parametrize(
+    ("planned", "left_mib", "is_told"),
+    [
+        (200, 3000.0, True),  # 46 epochs of 10 s are left
+        (40, 3000.0, False),
+        (0, 3000.0, True),
+        (0, 17_000.0, False),  # an hour is 360 epochs
+    ],
+)
+def test_a_flat_run_is_told_of_others_only_where_they_take_all_before_it_ends(
+    planned: int, left_mib: float, *, is_told: bool
+):
+    grows = Growing(left_mib=left_mib, others_mib=40.0)
+    events = (
+        replace(event, epochs=planned) if isinstance(event, FitStarted) else event
+        for event in events_of(grows, 30)
+    )
+
+    judge, _ = _judged(events)
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+    assert (now.forecast is not None) is is_told
+
+
 def test_a_flat_run_on_a_quiet_host_has_no_forecast():
     judge, _ = _judged(events_of(Growing(left_mib=3000.0), 30))
 

@@ -309,13 +309,10 @@ def test_a_cache_that_is_full_grows_no_more():
             load(next(numbers))
 
     grow()
-    found = [each.get("Recorder.held") for each in searched(Recorder(load), grow, 5)]
+    found = [each["Recorder.held"] for each in searched(Recorder(load), grow, 5)]
 
-    assert [each and (each.count, each.capacity) for each in found] == [
-        *((n, 10) for n in (4, 8, 10)),
-        None,
-        None,
-    ]
+    assert [(each.count, each.capacity) for each in found] == [(n, 10) for n in (4, 8, 10, 10, 10)]
+    assert len({each.n_bytes for each in found[2:]}) == 1
 
 
 def test_lists_in_a_cache_that_is_full_are_still_found():
@@ -340,6 +337,18 @@ def test_a_deque_that_fills_is_named_with_its_capacity():
     found = assert_grows(searched(recorder, grow), "Recorder.held", 4.0)
 
     assert (found.container, found.count, found.capacity) == ("deque", 16, 20)
+
+
+def test_objects_that_grow_in_a_full_deque_are_measured():
+    recorder = Recorder(deque((array() for _ in range(5)), maxlen=5))
+
+    def grow() -> None:
+        larger = recorder.held[-1].size + array().size
+        recorder.held.extend(np.zeros(larger) for _ in range(5))
+
+    found = assert_grows(searched(recorder, grow), "Recorder.held", 5.0)
+
+    assert (found.container, found.count, found.capacity) == ("deque", 5, 5)
 
 
 def test_a_cache_whose_parameters_a_script_replaced_is_left_out():

@@ -153,6 +153,36 @@ def test_callback_that_takes_its_time_at_the_end_of_epochs_makes_no_step_slower(
     assert alarms(stored, "step_time") == []
 
 
+def test_callback_that_sleeps_is_not_called_where_computing_was_slower_at_first():
+    compute_ms = [41, 42.9, 45.1, 46.1, 70, 42.7, 55.4, 51.9, 50.3, 39.5, 39.3, 45.4, 45]
+    callback_ms = [
+        406.4,
+        405.5,
+        406,
+        405.9,
+        407.9,
+        405.5,
+        409.8,
+        406.1,
+        407.3,
+        409,
+        405.7,
+        413,
+        406,
+    ]
+
+    def parts(epoch: int) -> dict[str, float]:
+        return {
+            "callbacks": 1e-3 * callback_ms[epoch],
+            "compute": 1e-3 * compute_ms[epoch],
+            "input": 0.013,
+        }
+
+    stored = judged(parts, epochs=len(compute_ms), scatter=0.0)
+
+    assert not alarms(stored, "epoch_time")
+
+
 def test_list_that_grows_while_a_callback_takes_longer_is_evidence():
     stored = judged(lambda epoch: {"callbacks": 0.05 + 0.02 * epoch}, kept=STEPS)
 

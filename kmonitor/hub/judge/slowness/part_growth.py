@@ -1,0 +1,143 @@
+"""Growth of one part of the time of epochs, from unit to unit.
+
+A part grows from unit to unit if the low end of the interval of its slope makes half of a
+difference that is felt, over the window; if its values rise in Mann-Kendall's test; if the later
+half of them rises too, which a level that was left once does not; and if computing did not grow
+with it. Other work of the machine only adds: where computing took longer than its median, a part
+is assumed to have done so as well, and of two units that follow each other the faster one counts.
+(Memory's envelope, made for saw-teeth, would halve the few values that there are.) Noise widens
+the interval, so the steeper the growth, or the smaller its noise, the sooner it is called. The
+last units are judged by themselves as well: growth that began late is a small part of a long
+window, whose middle slope is that of before.
+
+A part must have grown as it was measured, too: one that sleeps takes as long on a busy machine,
+and adjusted for computing that was slower at first it seems to grow.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.hub.judge.growth import MIN_UNITS, Growth, window_start
+from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
+from kmonitor.hub.judge.units import Unit
+
+_P_OF_NO_RISE: Final = 0.002
+_GOES_ON: Final = 0.5
+"""Slope of the later half, as a share of the slope of all, from which growth continues."""
+
+_LATE_UNITS: Final = 20
+_CONFIDENCE: Final = 0.95
+_CONFIDENCE_OF_FASTER: Final = 0.99
+"""Confidence for values that are the smaller of two: they scatter little for their number."""
+
+_SURELY_OF_FASTER: Final = 0.5
+"""Share of a difference that is felt that has to be sure."""
+
+_CONFIDENCE_LATELY: Final = 0.999
+"""Confidence for a window that moves: some window of a long run rises by chance."""
+
+_CONFIDENCE_OTHERS: Final = 0.8
+"""Confidence with which another part grew as well."""
+
+MOST_POINTS: Final = 60
+"""Points of a window for its slope: 0.2 ms instead of 3 for 200."""
+
+NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
+"""Parts that not every unit has."""
+
+
+def seconds_of(units: Sequence[Unit], name: str) -> Floats:
+    return np.array([unit.times.get(name, 0.0) for unit in units])
+
+
+def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
+    """Growth from unit to unit, over the units with that part: not all may have validation."""
+    seconds = seconds_of(units, name)
+    # A part that comes with each epoch is judged as the others are.
+    is_rare = name in NOW_AND_THEN and not seconds[1:].all()
+    at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
+    if len(at) < MIN_UNITS:
+        return None
+    confidence = _CONFIDENCE
+    sure_s = least_s
+    adjusted = seconds
+    if name != "compute" and not is_rare:
+        adjusted = _faster_of_two(seconds / _slowness(units))
+        seconds = _faster_of_two(seconds)
+        confidence = _CONFIDENCE_OF_FASTER
+        sure_s *= _SURELY_OF_FASTER
+    window = at[window_start(len(at)) :]
+    growth = _growth_within(window, adjusted, sure_s, confidence)
+    if growth is None and len(window) > _LATE_UNITS:
+        growth = _growth_within(at[-_LATE_UNITS:], adjusted, sure_s, _CONFIDENCE_LATELY)
+    return growth if growth is None or _is_measured(growth, seconds) else None
+
+
+def _is_measured(growth: Growth, seconds: Floats) -> bool:
+    """True if the part grew as it was measured, too.
+
+    A part that sleeps or waits is no slower on a busy machine: adjusted for slower computing in
+    the first units it seems to grow.
+    """
+    if growth.slope is None:
+        return False
+    at = np.flatnonzero(seconds[growth.first : growth.last + 1])
+    measured = seconds[growth.first + at]
+    slope = theil_sen_slope(at.astype(np.float64), measured, max_points=MOST_POINTS) or 0.0
+    return slope >= _GOES_ON * growth.slope.middle
+
+
+def _faster_of_two(seconds: Floats) -> Floats:
+    """Of each unit and the next the faster one; the last as it is."""
+    return np.append(np.minimum(seconds[:-1], seconds[1:]), seconds[-1:])
+
+
+def _slowness(units: Sequence[Unit]) -> Floats:
+    """Computing time of each unit over the median, `[n]`; 1 where it is shorter."""
+    compute = seconds_of(units, "compute")
+    middle_s = float(np.median(compute))
+    return np.maximum(1.0, compute / middle_s) if middle_s > 0.0 else np.ones(len(compute))
+
+
+def _growth_within(
+    window: NDArray[np.intp], seconds: Floats, sure_s: float, confidence: float
+) -> Growth | None:
+    x = window.astype(np.float64)
+    y = seconds[window]
+    slope = _interval(x, y, confidence)
+    units = float(x[-1] - x[0])
+    if slope is None or slope.low * units < sure_s:
+        return None
+    half = len(window) // 2
+    lately = theil_sen_slope(x[half:], y[half:], max_points=MOST_POINTS) or 0.0
+    p = p_of_no_rise(y)
+    if lately < _GOES_ON * slope.middle or p >= _P_OF_NO_RISE:
+        return None
+    first = int(window[0])
+    last = int(window[-1])
+    rise = slope.middle * units
+    shown = _interval(x, y, _CONFIDENCE)
+    return Growth(None, first, last, rise=rise, slope=shown, p_of_no_rise=p)
+
+
+def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:
+    """The slope, with an interval as wide as serially dependent values need."""
+    slope = theil_sen_interval(x, y, confidence=confidence, max_points=MOST_POINTS)
+    if slope is None:
+        return None
+    middle = slope.middle
+    widening = interval_widening(y - middle * x)
+    return Slope(
+        middle, middle - widening * (middle - slope.low), middle + widening * (slope.high - middle)
+    )
+
+
+def sure_slope(seconds: Floats) -> float:
+    """Change per unit; 0 where noise alone may explain it."""
+    x = np.arange(len(seconds), dtype=np.float64)
+    slope = theil_sen_interval(x, seconds, confidence=_CONFIDENCE_OTHERS, max_points=MOST_POINTS)
+    return 0.0 if slope is None or slope.low <= 0.0 else slope.middle
