@@ -11,7 +11,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from operator import add
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +28,7 @@ from kmonitor_agent.frameworks.input_timing import (
     input_timing,
 )
 from kmonitor_agent.frameworks.script_values import class_name, class_package
-from kmonitor_agent.probes.compiled_code import read_code_regions
+from kmonitor_agent.probes.compiled_code import CODE_FROM_S, CompileDetector
 from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
@@ -55,25 +54,8 @@ _READ_EACH_S: Final = 0.25
 _ENOUGH_READ: Final = 0.1
 """Minimum part of an epoch's elements that represents all of them."""
 
-_COMPILED_FROM_S: Final = 0.02
-"""Length from which a step may include compiling, seconds; the check takes microseconds."""
-
-_CODE_FROM_S: Final = 0.3
-"""The same length if regions of code must be counted for the check, which takes milliseconds."""
-
-_UNUSUAL_S: Final = 0.05
-_UNUSUAL: Final = 5.0
-"""They are also counted for a step of this length that is so many times as long as others."""
-
-_LEAST_ADDED: Final = {"functions": 1.0, "code": 4.0}
-"""Smallest rise that shows compiling: XLA adds 10 to 30 regions of code, libraries one or two."""
-
-_CODE_COSTS: Final = 100.0
-"""Minimum time to the next such count, in times that this one took."""
-
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
-_PROC: Final = Path("/proc/self")
 
 # Parts of the account beside those of `EpochParts`.
 _INSIDE: Final = "inside"
@@ -119,7 +101,6 @@ class EpochTimer:
         collected_s: float = 0.0,
     ) -> None:
         self._clock = clock
-        self._count_functions = count_functions
         self._privacy = privacy
         self._fault = fault
         self._thread = 0
@@ -142,9 +123,7 @@ class EpochTimer:
         self._is_watched = False
         self._waited_a_step: float | None = None
         self._begin_steps()
-        self._read_code_from_s = 0.0
-        self._counts: dict[str, float] = {}
-        self._counts = self._read_counts(with_code=True)
+        self._compiling = CompileDetector(count_functions)
         self._take(perf_counter() - collected_s)
         self._take(perf_counter(), "ours")
         self._kind = "rest"
@@ -207,9 +186,9 @@ class EpochTimer:
         """Begin an epoch, in a hook of ours: its first step is timed."""
         self.enter()
         self._begin_steps()
-        with_code = self._validated[0] > 0.0 or self._plain_s >= _CODE_FROM_S
+        with_code = self._validated[0] > 0.0 or self._plain_s >= CODE_FROM_S
         self._validated = (0.0, 0.0)
-        self._counts = self._read_counts(with_code=with_code)
+        self._compiling.begin(with_code=with_code)
         self._mark()
 
     def begin_validation(self) -> None:
@@ -258,7 +237,9 @@ class EpochTimer:
     def note_long(self, seconds: float) -> None:
         """Note that a step took `seconds`, which is long; called at the next step's begin."""
         before = self._clock.steps - self._clock.steps_per_tick
-        if before != self._ended_steps and self._was_compiled(seconds, seconds):
+        if before != self._ended_steps and self._compiling.was_compiled(
+            seconds, seconds, self._plain_s
+        ):
             self._compiled.append(seconds)
             self._spent[_UNTIMED] -= seconds
             self._spent[_INSIDE] += seconds
@@ -393,7 +374,7 @@ class EpochTimer:
         self.last_waited_s = waited_s = self._waited() - self._step_waited
         inside_s = self._step_inside
         plain_s = max(0.0, inside_s - waited_s)
-        is_compiled = self._was_compiled(inside_s, plain_s)
+        is_compiled = self._compiling.was_compiled(inside_s, plain_s, self._plain_s)
         self._take(perf_counter(), "ours")
         if is_compiled:
             self._compiled.append(inside_s)
@@ -434,31 +415,6 @@ class EpochTimer:
     def _is_batch_timed(self) -> bool:
         """True unless Python's batch for the step was requested before batches were timed."""
         return self._batches() > self._step_batches or not isinstance(self._input, PythonInput)
-
-    def _was_compiled(self, inside_s: float, plain_s: float) -> bool:
-        """True if counts show that a step was compiled; `plain_s` is without known waiting."""
-        if inside_s < _COMPILED_FROM_S:
-            return False
-        before = self._counts
-        is_unusual = plain_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
-        is_due = is_unusual and perf_counter() >= self._read_code_from_s
-        self._counts = self._read_counts(with_code=is_due or inside_s >= _CODE_FROM_S)
-        added = {name: now - before.get(name, now) for name, now in self._counts.items()}
-        return any(by >= _LEAST_ADDED[name] for name, by in added.items())
-
-    def _read_counts(self, *, with_code: bool) -> dict[str, float]:
-        counts = dict(self._counts)
-        functions = self._count_functions().value
-        if functions is not None:
-            counts["functions"] = functions
-        if with_code:
-            began_s = perf_counter()
-            code = read_code_regions(_PROC).value
-            ended_s = perf_counter()
-            self._read_code_from_s = ended_s + _CODE_COSTS * (ended_s - began_s)
-            if code is not None:
-                counts["code"] = code
-        return counts
 
     def _note_callbacks(self) -> None:
         """Add the time of the callbacks to the account, by class."""

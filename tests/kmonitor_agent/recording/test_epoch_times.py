@@ -9,7 +9,7 @@ import keras
 import pytest
 
 from kmonitor_agent.frameworks import input_timing as input_module
-from kmonitor_agent.probes import step_clock
+from kmonitor_agent.probes import compiled_code, step_clock
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.recording import epoch_times
 from kmonitor_agent.recording.epoch_times import EpochTimer
@@ -26,7 +26,7 @@ class Hand:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 100.0
-        for module in (epoch_times, step_clock, input_module):
+        for module in (epoch_times, step_clock, input_module, compiled_code):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now_s)
 
 
@@ -341,7 +341,7 @@ def test_machine_code_is_counted_after_unusually_long_steps_alone(
         readings += 1
         return Reading(regions[-1], "regions", "test")
 
-    monkeypatch.setattr(epoch_times, "read_code_regions", read)
+    monkeypatch.setattr(compiled_code, "read_code_regions", read)
     fit = Fit(hand, Taking(hand), Other(hand), steps=100)
 
     def step_s(step: int) -> float:
