@@ -127,7 +127,9 @@ class TensorFlowInput:
         self._unsure = None
 
     def check_gap(self, elements: int, now_s: float) -> None:
-        """Have the next reading leave out a long step if TensorFlow has dropped its gap.
+        """Have the next reading leave out a long step if the gap behind it was dropped.
+
+        Such a step did not wait. Gaps between the elements of one execution are not checked.
 
         Args:
             elements: Number of elements taken until the step's end.

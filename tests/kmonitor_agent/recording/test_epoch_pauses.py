@@ -111,17 +111,16 @@ class Paused:
         data: Elements | Batches,
         work_s: float = 0.004,
         taking: type[Taking] = Taking,
+        *,
+        is_before: bool = False,
     ) -> None:
         self._taking = taking(hand)
         self._data = data
         self._work_s = work_s
-        self.fit = Fit(
-            hand,
-            Other(hand),
-            self._taking,
-            steps=STEPS,
-            epoch_iterator=data.iterator,
-        )
+        callbacks = [Other(hand), self._taking]
+        if is_before:
+            callbacks.reverse()
+        self.fit = Fit(hand, *callbacks, steps=STEPS, epoch_iterator=data.iterator)
         for _ in range(3):
             self.epoch()
 
@@ -262,6 +261,18 @@ def test_long_callback_of_a_timed_step_is_no_wait(hand: Hand, elements: Elements
     assert parts.callbacks_s == pytest.approx(12.0)
     assert parts.input_s == after.input_s == waited()
     assert parts.compute_s == pytest.approx(paused.worked_s, rel=0.02)
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_long_callback_at_the_begin_of_a_timed_step_is_no_wait(
+    hand: Hand, elements: Elements, *, is_before: bool
+):
+    paused = Paused(hand, elements, work_s=0.02, taking=BeginTaking, is_before=is_before)
+
+    parts = paused.epoch(callback_s=at_pause(12.0))
+
+    assert parts.callbacks_s == pytest.approx(12.0)
+    assert parts.input_s == waited()
 
 
 def test_timed_step_that_was_stopped_is_no_wait(hand: Hand, elements: Elements):
