@@ -290,7 +290,7 @@ def test_long_wait_of_a_timed_step_is_input(hand: Hand, elements: Elements, step
 
     parts = paused.epoch(wait_s=at_pause(12.0, step))
 
-    # What 98 steps waited represents 100.
+    # The wait of 98 steps represents that of 100.
     assert parts.input_s == pytest.approx(12.0 + STEPS * USUAL_S, rel=0.025)
     assert parts.first_input_s == pytest.approx(12.0 if step == 0 else 0.0, rel=0.01, abs=0.01)
 
