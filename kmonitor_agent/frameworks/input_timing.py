@@ -5,7 +5,7 @@ On JAX and PyTorch Keras takes each batch from a Python iterator: in steps that 
 read through a `map` that notes the times. With TensorFlow a batch is taken within the step's
 graph. There the runtime itself keeps the time between one element and the request for the next,
 for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): the rest of the
-time is waiting.
+time is waiting. It drops times of 10 s and more (`Model::RecordIteratorGapTime`).
 """
 
 import sys
@@ -24,6 +24,8 @@ from kmonitor_agent.frameworks.script_values import (
 
 MOST_GAPS: Final = 100
 """Number of times between elements that TensorFlow keeps."""
+LONGEST_GAP_S: Final = 9.9
+"""Length from which TensorFlow may drop such a time, seconds: 10 s, less what is beside it."""
 _INNER: Final = "_epoch_iterator"
 _CURRENT: Final = "_current_iterator"
 
@@ -106,16 +108,35 @@ class TensorFlowInput:
         self.elements = 0
         self._ref = weakref.ref(epoch_iterator)
         self._from: tuple[int, float] = (0, 0.0)
+        self._unsure: tuple[int, float, list[float]] | None = None
 
-    def begin_epoch(self, elements: int, now_s: float) -> None:
+    def begin_epoch(self, elements: int, now_s: float, waited_s: float = 0.0) -> None:
         """Begin measuring at the first step of an epoch, or the first one after a trace.
 
         Args:
             elements: Number of elements taken so far in the epoch.
+            waited_s: Wait for them, seconds.
         """
-        self.waited_s = 0.0
+        self.waited_s = waited_s
         self.elements = 0
+        self.begin_again(elements, now_s)
+
+    def begin_again(self, elements: int, now_s: float) -> None:
+        """Leave out the time since the last reading; the elements in it are not counted."""
         self._from = elements, now_s
+        self._unsure = None
+
+    def check_gap(self, elements: int, now_s: float) -> None:
+        """Have the next reading leave out a long step if the gap behind it was dropped.
+
+        Such a step did not wait. Gaps between the elements of one execution are not checked.
+
+        Args:
+            elements: Number of elements taken until the step's end.
+            now_s: Time at which the step ended.
+        """
+        gaps = self._gaps()
+        self._unsure = None if gaps is None else (elements, now_s, gaps)
 
     def read(self, elements: int, at_s: float, newer: int = 1) -> bool:
         """Add the time waited since the last reading, or begin again if that is too long ago.
@@ -131,6 +152,7 @@ class TensorFlowInput:
         Returns:
             False if nothing was measured: call `read` again within `MOST_GAPS` elements.
         """
+        self._settle(elements + newer)
         before, from_s = self._from
         taken = elements - before
         if self.absent:
@@ -150,6 +172,20 @@ class TensorFlowInput:
         self.elements += taken
         self._from = elements, at_s
         return True
+
+    def _settle(self, delivered: int) -> None:
+        if self._unsure is None:
+            return
+        ended, ended_s, before = self._unsure
+        self._unsure = None
+        gaps = self._gaps()
+        added = delivered - ended
+        if gaps is None or not 0 < added < MOST_GAPS:
+            return
+        complete = len(before) + added
+        kept = max(0, len(gaps) - added)
+        if len(gaps) < min(MOST_GAPS, complete) or gaps[:kept] != before[len(before) - kept :]:
+            self._from = ended, ended_s
 
     def _gaps(self) -> list[float] | None:
         """Seconds between the last elements; None where they cannot be read, see `absent`."""

@@ -2,16 +2,17 @@
 
 A cursor moves from hook to hook of ours and from mark to mark (`frameworks/callback_markers.py`),
 and the time in between is added to its part, so the parts add up. Long steps, the first and the
-last of an epoch, and all steps while a few take much of the time, are timed one by one; of short
-steps some are timed, five times a second, at the request of the agent's thread. The time of the
-other short steps is divided in the proportions of the timed ones.
+last of an epoch, and all steps while a few take much of the time and for some epochs after that,
+are timed one by one; of short steps some are timed, five times a second, at the request of the
+agent's thread. The time of the other short steps is divided in the proportions of the timed ones.
+A pause, which is an untimed step that takes far longer than a plain one, is not divided: what it
+takes more is compiling, waiting for input where that is known, or else the rest.
 """
 
 import threading
 from collections import defaultdict
 from collections.abc import Callable
 from operator import add
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,15 +23,16 @@ from kmonitor_agent.frameworks.callback_markers import (
     callback_kind,
 )
 from kmonitor_agent.frameworks.input_timing import (
-    MOST_GAPS,
+    LONGEST_GAP_S,
     NO_ITERATOR,
     PythonInput,
     TensorFlowInput,
     input_timing,
 )
 from kmonitor_agent.frameworks.script_values import class_name, class_package
-from kmonitor_agent.probes.compiled_code import read_code_regions
+from kmonitor_agent.probes.compiled_code import CODE_FROM_S, CompileDetector
 from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
+from kmonitor_agent.recording.graph_waits import GraphWaits
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 from kmonitor_agent.wire.messages.readings import Reading
@@ -49,31 +51,15 @@ _WATCHED_PART: Final = 0.1
 """All steps are timed while slow ones take this part of the time, and a step takes this long on
 average."""
 
-_READ_EACH_S: Final = 0.25
-"""Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
+_WATCHED_EPOCHS: Final = 20
+"""Number of epochs in which all steps are timed after the last one with slow steps."""
 
-_ENOUGH_READ: Final = 0.1
-"""Minimum part of an epoch's elements that represents all of them."""
-
-_COMPILED_FROM_S: Final = 0.02
-"""Length from which a step may include compiling, seconds; the check takes microseconds."""
-
-_CODE_FROM_S: Final = 0.3
-"""The same length if regions of code must be counted for the check, which takes milliseconds."""
-
-_UNUSUAL_S: Final = 0.05
-_UNUSUAL: Final = 5.0
-"""They are also counted for a step of this length that is so many times as long as others."""
-
-_LEAST_ADDED: Final = {"functions": 1.0, "code": 4.0}
-"""Smallest rise that shows compiling: XLA adds 10 to 30 regions of code, libraries one or two."""
-
-_CODE_COSTS: Final = 100.0
-"""Minimum time to the next such count, in times that this one took."""
+_PAUSE_S: Final = 0.2
+_PAUSE_TIMES: Final = 10.0
+"""Minimum length of a pause: seconds, and times that of a plain step."""
 
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
-_PROC: Final = Path("/proc/self")
 
 # Parts of the account beside those of `EpochParts`.
 _INSIDE: Final = "inside"
@@ -119,7 +105,6 @@ class EpochTimer:
         collected_s: float = 0.0,
     ) -> None:
         self._clock = clock
-        self._count_functions = count_functions
         self._privacy = privacy
         self._fault = fault
         self._thread = 0
@@ -140,11 +125,10 @@ class EpochTimer:
         self._earlier_names = dict[_Named, float]()
         self._plain_s = 0.0
         self._is_watched = False
-        self._waited_a_step: float | None = None
+        self._watched_epochs = 0
+        self._graph_waits = GraphWaits(clock)
         self._begin_steps()
-        self._read_code_from_s = 0.0
-        self._counts: dict[str, float] = {}
-        self._counts = self._read_counts(with_code=True)
+        self._compiling = CompileDetector(count_functions)
         self._take(perf_counter() - collected_s)
         self._take(perf_counter(), "ours")
         self._kind = "rest"
@@ -157,6 +141,7 @@ class EpochTimer:
         self._timed_callbacks: list[float] = []
         self._timed_names = defaultdict[_Named, float](float)
         self._compiled: list[float] = []
+        self._pauses: list[float] = []
         self._step_at = 0.0
         self._step_inside = 0.0
         self._step_batches = 0
@@ -164,9 +149,9 @@ class EpochTimer:
         self._is_first_unread = False
         self._unread_s = 0.0
         self._ended_steps = -1
+        self._is_gap_long = False
         self.last_waited_s = 0.0
-        self._read_s = 0.0
-        self._is_read_again = False
+        self._graph_waits.begin_epoch()
 
     def follow(self, token: "weakref.ref[Any] | None", epoch_iterator: Any) -> None:
         """Time the fit on this thread; called again for each further call of Keras' `fit`.
@@ -179,6 +164,7 @@ class EpochTimer:
         self._thread = threading.get_ident()
         self._markers = CallbackMarkers(token, self._passed, self._fault)
         self._input = input_timing(epoch_iterator)
+        self._graph_waits.follow(self._input)
 
     def input_source(self) -> Reading:
         """Source of the input wait, or the reason why the wait is unknown."""
@@ -207,9 +193,9 @@ class EpochTimer:
         """Begin an epoch, in a hook of ours: its first step is timed."""
         self.enter()
         self._begin_steps()
-        with_code = self._validated[0] > 0.0 or self._plain_s >= _CODE_FROM_S
+        with_code = self._validated[0] > 0.0 or self._plain_s >= CODE_FROM_S
         self._validated = (0.0, 0.0)
-        self._counts = self._read_counts(with_code=with_code)
+        self._compiling.begin(with_code=with_code)
         self._mark()
 
     def begin_validation(self) -> None:
@@ -230,16 +216,7 @@ class EpochTimer:
 
     def step_due(self) -> None:
         """Time the step that begins; called at the end of our hook at its begin."""
-        now_s = perf_counter()
-        is_last = self._clock.is_last
-        if isinstance(self._input, TensorFlowInput) and (
-            is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
-        ):
-            self._read_s = now_s
-            is_read = self._read_gaps(self._input, now_s)
-            self._is_read_again = not (is_read or is_last)
-            if self._is_read_again:
-                self._read_soon()
+        self._graph_waits.read_due(perf_counter())
         if not self._markers.is_set and self._mark():
             # Callbacks behind ours are called unmarked this time.
             if isinstance(self._input, PythonInput):
@@ -249,24 +226,21 @@ class EpochTimer:
         else:
             self.leave(self._kind)
 
-    def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
-        steps, newer = self._clock.steps, self._clock.steps_per_tick
-        if (self._clock.is_last and steps == newer) or newer > MOST_GAPS // 2:
-            return source.read(steps, now_s, 0)
-        return source.read(steps - newer, self._clock.last_begin_s, newer)
-
     def note_long(self, seconds: float) -> None:
         """Note that a step took `seconds`, which is long; called at the next step's begin."""
-        before = self._clock.steps - self._clock.steps_per_tick
-        if before != self._ended_steps and self._was_compiled(seconds, seconds):
-            self._compiled.append(seconds)
-            self._spent[_UNTIMED] -= seconds
-            self._spent[_INSIDE] += seconds
-
-    def _read_soon(self) -> None:
-        """Plan a reading before TensorFlow forgets gaps between elements from now on."""
-        self._is_read_again = True
-        self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
+        is_timed = self._clock.steps - self._clock.steps_per_tick == self._ended_steps
+        is_pause = False
+        if not is_timed:
+            is_pause = seconds >= _PAUSE_S
+            if self._compiling.was_compiled(seconds, seconds, self._plain_s):
+                is_pause = False
+                self._compiled.append(seconds)
+                self._spent[_UNTIMED] -= seconds
+                self._spent[_INSIDE] += seconds
+            elif is_pause:
+                self._pauses.append(seconds)
+        is_gap_long = self._is_gap_long or not is_timed
+        self._graph_waits.pass_long(seconds, is_pause=is_pause, is_gap_long=is_gap_long)
 
     def end_epoch(self, times: StepTimes | None, computed_s: float = 0.0) -> EpochParts:
         """End an epoch, in a hook of ours; return its parts.
@@ -280,16 +254,23 @@ class EpochTimer:
         self._spent["validation"] -= late_s
         self._spent[_INSIDE] += late_s
         parts = self._parts()
-        # A few slow steps are not seen by timing some.
-        self._is_watched = (
-            times is not None
-            and times.slow_part >= _WATCHED_PART
-            and times.mean_s >= _WATCHED_STEP_S
-        )
+        self._watch(times)
         self._spent.clear()
         self._by_name.clear()
         self.ended_s = self._at
         return parts
+
+    def _watch(self, times: StepTimes | None) -> None:
+        """Time all steps of the next epoch if a few are slow, which timing some does not see."""
+        self._watched_epochs = max(0, self._watched_epochs - 1)
+        self._is_watched = False
+        if times is None:
+            return
+        if times.slow_part >= _WATCHED_PART and times.mean_s >= _WATCHED_STEP_S:
+            self._watched_epochs = _WATCHED_EPOCHS
+            self._is_watched = True
+        elif times.step_s >= _WATCHED_STEP_S:
+            self._is_watched = self._watched_epochs > 0
 
     def close(self) -> None:
         """Stop timing; the fit ended."""
@@ -348,10 +329,8 @@ class EpochTimer:
             return
         if isinstance(self._input, PythonInput):
             self._input.begin()
-        elif self._is_first and self._input is not None:
-            self._input.begin_epoch(0, now_s)
-            self._read_s = now_s
-            self._read_soon()  # the epoch may be over before it is read by time
+        elif self._is_first:
+            self._graph_waits.begin_first_step(now_s)
         self._begin_step(now_s)
 
     def _pass_epoch_hook(self, now_s: float) -> None:
@@ -393,7 +372,7 @@ class EpochTimer:
         self.last_waited_s = waited_s = self._waited() - self._step_waited
         inside_s = self._step_inside
         plain_s = max(0.0, inside_s - waited_s)
-        is_compiled = self._was_compiled(inside_s, plain_s)
+        is_compiled = self._compiling.was_compiled(inside_s, plain_s, self._plain_s)
         self._take(perf_counter(), "ours")
         if is_compiled:
             self._compiled.append(inside_s)
@@ -407,8 +386,11 @@ class EpochTimer:
         else:
             self._first_step_s = inside_s
             self._is_first_unread = not self._is_batch_timed()
-        if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
-            self._input.begin_epoch(self._clock.steps, now_s)
+        outside_s = now_s - self._step_at - inside_s
+        self._is_gap_long = is_compiled or outside_s >= LONGEST_GAP_S
+        if self._is_first and self._is_gap_long:
+            waited_s = 0.0 if is_compiled else self._first_wait_s()
+            self._graph_waits.leave_out_first_step(now_s, waited_s)
         self._is_first = False
         self._step_at = 0.0
 
@@ -434,31 +416,6 @@ class EpochTimer:
     def _is_batch_timed(self) -> bool:
         """True unless Python's batch for the step was requested before batches were timed."""
         return self._batches() > self._step_batches or not isinstance(self._input, PythonInput)
-
-    def _was_compiled(self, inside_s: float, plain_s: float) -> bool:
-        """True if counts show that a step was compiled; `plain_s` is without known waiting."""
-        if inside_s < _COMPILED_FROM_S:
-            return False
-        before = self._counts
-        is_unusual = plain_s >= max(_UNUSUAL_S, _UNUSUAL * self._plain_s)
-        is_due = is_unusual and perf_counter() >= self._read_code_from_s
-        self._counts = self._read_counts(with_code=is_due or inside_s >= _CODE_FROM_S)
-        added = {name: now - before.get(name, now) for name, now in self._counts.items()}
-        return any(by >= _LEAST_ADDED[name] for name, by in added.items())
-
-    def _read_counts(self, *, with_code: bool) -> dict[str, float]:
-        counts = dict(self._counts)
-        functions = self._count_functions().value
-        if functions is not None:
-            counts["functions"] = functions
-        if with_code:
-            began_s = perf_counter()
-            code = read_code_regions(_PROC).value
-            ended_s = perf_counter()
-            self._read_code_from_s = ended_s + _CODE_COSTS * (ended_s - began_s)
-            if code is not None:
-                counts["code"] = code
-        return counts
 
     def _note_callbacks(self) -> None:
         """Add the time of the callbacks to the account, by class."""
@@ -491,10 +448,16 @@ class EpochTimer:
         inside_s = spent.pop(_INSIDE, 0.0)
         gap_s = spent.pop(_GAP, 0.0)
         steps_s = inside_s + gap_s + untimed_s
+        timed = 1.0 if steps_s <= 0.0 else min(1.0, max(0.0, 1.0 - untimed_s / steps_s))
+        pauses_s = self._pauses_s(untimed_s)
+        untimed_s -= pauses_s
         self._share_out(untimed_s)
         compiling_s = self._compiling_s(inside_s)
         inside_s += untimed_s - self._share(untimed_s, "callbacks")
         input_s = self._input_s(untimed_s)
+        waited_s = 0.0 if input_s is None else min(pauses_s, self._graph_waits.in_pauses_s)
+        inside_s += waited_s
+        spent["rest"] += pauses_s - waited_s
         if input_s is not None:
             input_s += self._first_wait_s() if self._is_first_unread else 0.0
             input_s = min(input_s, inside_s + gap_s - compiling_s)
@@ -515,7 +478,7 @@ class EpochTimer:
             between_epochs_s=spent["between_epochs"],
             between_fits_s=spent["between_fits"],
             rest_s=max(0.0, spent["rest"] + spent[_CALLBACK] + gap_s),
-            timed=1.0 if steps_s <= 0.0 else min(1.0, max(0.0, 1.0 - untimed_s / steps_s)),
+            timed=timed,
             callbacks=[
                 CallbackTime(name, seconds, saves=part == "checkpoints")
                 for (part, name), seconds in sorted(
@@ -567,6 +530,13 @@ class EpochTimer:
             return 0.0
         return before_s + min(max(0.0, input_s), self._first_wait_s())
 
+    def _pauses_s(self, untimed_s: float) -> float:
+        """Time that pauses took beyond plain steps, part of the untimed."""
+        plain_s = self._plain_s
+        least_s = max(_PAUSE_S, _PAUSE_TIMES * plain_s) if plain_s else float("inf")
+        whole_s = sum(seconds - plain_s for seconds in self._pauses if seconds >= least_s)
+        return min(max(0.0, untimed_s), whole_s)
+
     def _compiling_s(self, inside_s: float) -> float:
         whole_s = sum(self._compiled) - len(self._compiled) * self._plain_s
         return min(inside_s, max(0.0, whole_s))
@@ -579,16 +549,7 @@ class EpochTimer:
         if isinstance(source, PythonInput):
             waited_s, source.waited_s = source.waited_s, 0.0
             return waited_s + self._share(untimed_s + self._unread_s, "input")
-        return self._waited_in_graph_s(source)
-
-    def _waited_in_graph_s(self, source: TensorFlowInput) -> float | None:
-        steps = self._clock.steps
-        first_s = min(self._first_wait_s(), max(0.0, source.waited_s))
-        if source.elements >= _ENOUGH_READ * steps > 0:
-            self._waited_a_step = max(0.0, source.waited_s - first_s) / source.elements
-        if self._waited_a_step is None:
-            return None
-        return first_s + self._waited_a_step * steps
+        return self._graph_waits.waited_s(self._first_wait_s())
 
 
 _AFTER: Final[dict[Hook, str]] = {

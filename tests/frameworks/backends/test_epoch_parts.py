@@ -10,7 +10,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks import input_timing
-from kmonitor_agent.probes import step_clock
+from kmonitor_agent.probes import compiled_code, step_clock
 from kmonitor_agent.recording import epoch_times
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
@@ -196,7 +196,7 @@ class Waits:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 100.0
-        for module in (epoch_times, input_timing, step_clock):
+        for module in (epoch_times, input_timing, step_clock, compiled_code):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now_s)
 
     def batches(self, wait_s: Callable[[int], float]) -> Any:

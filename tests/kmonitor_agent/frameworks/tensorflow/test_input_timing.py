@@ -15,6 +15,8 @@ from tests.support.reloading import KERAS
 pytestmark = [*KERAS, pytest.mark.slow]
 
 LONG_S = 0.7
+DROPPED_S = 10.0
+"""TensorFlow drops gaps from this length on."""
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Runtime:
     def step(self, wait_s: float, work_s: float, elements: int = 1) -> None:
         self.begun_s.append(self.now_s)
         for _ in range(elements):
-            if self.worked_s is not None:
+            if self.worked_s is not None and self.worked_s < DROPPED_S:
                 self.gaps_s.append(self.worked_s)
             self.now_s += wait_s + work_s
             self.waits_s.append(wait_s)
@@ -109,3 +111,51 @@ def test_only_execution_that_is_over_has_the_mean_of_its_gaps(runtime: Runtime):
 
     assert is_read
     assert runtime.source.waited_s == pytest.approx(4 * 0.001)
+
+
+def test_long_step_is_left_out_where_reading_begins_again(runtime: Runtime):
+    for _ in range(10):
+        runtime.step(0.001, 0.002)
+    runtime.step(0.001, 30.0)
+    runtime.source.begin_again(11, runtime.now_s)
+    for _ in range(20):
+        runtime.step(0.001, 0.002)
+    runtime.read()
+
+    assert runtime.source.elements == 19
+    assert runtime.source.waited_s == pytest.approx(19 * 0.001)
+
+
+@pytest.mark.parametrize("elements", [1, 4])
+@pytest.mark.parametrize("before", [3, 50, 150])
+@pytest.mark.parametrize("after", [1, 5, 10])
+@pytest.mark.parametrize(
+    ("wait_s", "work_s", "counted"),
+    [pytest.param(30.0, 0.002, True, id="wait"), pytest.param(0.001, 30.0, False, id="work")],
+)
+def test_long_step_counts_if_its_gap_was_kept(  # noqa: PLR0913, PLR0917 - cases of one step
+    runtime: Runtime,
+    elements: int,
+    before: int,
+    after: int,
+    wait_s: float,
+    work_s: float,
+    counted: bool,  # noqa: FBT001 - a case
+):
+    random = np.random.default_rng(before)
+    for _ in range(before):
+        runtime.step(0.001, random.exponential(0.004), elements)
+        runtime.read(elements)
+    for _ in range(elements - 1):
+        runtime.step(0.001, 0.003)
+    runtime.step(wait_s, work_s)
+    ended = (before + 1) * elements
+    runtime.source.check_gap(ended, runtime.now_s)
+    for _ in range(after + 1):
+        runtime.step(0.001, random.exponential(0.004), elements)
+    runtime.read(elements)
+
+    long_s = wait_s - 0.001 if counted else 0.0
+    assert runtime.source.waited_s - long_s == pytest.approx(
+        0.001 * runtime.source.elements, rel=0.1
+    )

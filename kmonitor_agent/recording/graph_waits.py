@@ -1,0 +1,133 @@
+"""Waits for input within TensorFlow's steps: when they are read, and what they add up to.
+
+The times between elements are read a few times a second, and represent the whole epoch. A pause,
+which is a step that takes far longer than others, is read by itself: its wait must represent no
+other step. TensorFlow drops times of 10 s and more. If it did, the step would count as waiting, so
+it is left out.
+"""
+
+from typing import Final
+
+from kmonitor_agent.frameworks.input_timing import LONGEST_GAP_S, MOST_GAPS, TensorFlowInput
+from kmonitor_agent.probes.step_clock import StepClock
+
+_READ_EACH_S: Final = 0.25
+"""Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
+
+_ENOUGH_READ: Final = 0.1
+"""Minimum part of an epoch's elements that represents all of them."""
+
+
+class GraphWaits:
+    """Waits of one fit's steps; owned by its training thread.
+
+    Attributes:
+        in_pauses_s: Wait for input in the epoch's pauses, seconds.
+    """
+
+    def __init__(self, clock: StepClock) -> None:
+        self._clock = clock
+        self._source: TensorFlowInput | None = None
+        self._waited_a_step: float | None = None
+        self.begin_epoch()
+
+    def follow(self, source: object) -> None:
+        """Read from this input; other kinds than TensorFlow's are not read here."""
+        self._source = source if isinstance(source, TensorFlowInput) else None
+
+    def begin_epoch(self) -> None:
+        self.in_pauses_s = 0.0
+        self._is_pause_unread = False
+        self._last_wait_s = 0.0
+        self._read_s = 0.0
+        self._is_read_again = False
+
+    def begin_first_step(self, now_s: float) -> None:
+        if self._source is not None:
+            self._source.begin_epoch(0, now_s)
+            self._read_s = now_s
+            self._read_soon()  # the epoch may be over before it is read by time
+
+    def leave_out_first_step(self, now_s: float, waited_s: float) -> None:
+        """Begin behind the first step, which ended now.
+
+        Args:
+            waited_s: Wait in it as far as known otherwise, seconds.
+        """
+        if self._source is not None:
+            self._source.begin_epoch(self._clock.steps, now_s, waited_s)
+
+    def read_due(self, now_s: float) -> None:
+        """Read if it is time to, at the begin of a step before the clock counts it."""
+        is_last = self._clock.is_last
+        is_due = is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
+        if self._source is None or not is_due:
+            return
+        self._read_s = now_s
+        is_read = self._read_gaps(self._source, now_s)
+        self._is_read_again = not (is_read or is_last)
+        if self._is_read_again:
+            self._read_soon()
+
+    def pass_long(self, seconds: float, *, is_pause: bool, is_gap_long: bool) -> None:
+        """Pass a long step that has ended, at the begin of the next one.
+
+        Args:
+            is_pause: True to read its wait by itself.
+            is_gap_long: True if much of it may be time between elements.
+        """
+        source = self._source
+        if source is None or not (is_pause or seconds >= LONGEST_GAP_S):
+            return
+        ended_s, newer = self._clock.last_begin_s, self._clock.steps_per_tick
+        ended = self._clock.steps - newer
+        self._read(source, ended - newer, ended_s - seconds, newer)
+        if seconds < LONGEST_GAP_S:
+            source.begin_again(ended - newer, ended_s - seconds)
+            self._is_pause_unread = self._is_read_again = True
+            self._clock.due = True
+        elif is_gap_long:
+            source.begin_again(ended, ended_s)
+        else:
+            source.check_gap(ended, ended_s)
+            self._read_soon()
+
+    def waited_s(self, first_wait_s: float) -> float | None:
+        """Wait for input of the epoch's steps, seconds; None if unknown.
+
+        Args:
+            first_wait_s: Upper limit of the first step's wait.
+        """
+        if self._source is None:
+            return None
+        source, steps = self._source, self._clock.steps
+        waited_s = max(0.0, source.waited_s - self.in_pauses_s)
+        first_s = min(first_wait_s, waited_s)
+        if source.elements >= _ENOUGH_READ * steps > 0:
+            self._waited_a_step = (waited_s - first_s) / source.elements
+        if self._waited_a_step is None:
+            return None
+        return first_s + self._waited_a_step * steps + self.in_pauses_s
+
+    def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
+        steps, newer = self._clock.steps, self._clock.steps_per_tick
+        if (self._clock.is_last and steps == newer) or newer > MOST_GAPS // 2:
+            return self._read(source, steps, now_s, 0)
+        return self._read(source, steps - newer, self._clock.last_begin_s, newer)
+
+    def _read(self, source: TensorFlowInput, elements: int, at_s: float, newer: int) -> bool:
+        before_s = source.waited_s
+        is_read = source.read(elements, at_s, newer)
+        if is_read:
+            wait_s = source.waited_s - before_s
+            if self._is_pause_unread:
+                # The time of a hook at the pause's begin was taken from the steps before it.
+                self.in_pauses_s += max(0.0, wait_s + min(0.0, self._last_wait_s))
+            self._last_wait_s = wait_s
+        self._is_pause_unread = False
+        return is_read
+
+    def _read_soon(self) -> None:
+        """Plan a reading before TensorFlow forgets gaps between elements from now on."""
+        self._is_read_again = True
+        self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
