@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
-from kmonitor.hub.judge.growth import MIN_UNITS, Growth, window_start
+from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
 from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 
@@ -43,15 +44,12 @@ _CONFIDENCE_LATELY: Final = 0.999
 _CONFIDENCE_OTHERS: Final = 0.8
 """Confidence with which another part grew as well."""
 
-MOST_POINTS: Final = 60
-"""Points of a window for its slope: 0.2 ms instead of 3 for 200."""
+_LEAST_RARE: Final = 7
+"""Number of validations or checkpoints, with the first, that show a trend: six that only rise are
+no chance."""
 
 NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 """Parts that not every unit has."""
-
-
-def seconds_of(units: Sequence[Unit], name: str) -> Floats:
-    return np.array([unit.times.get(name, 0.0) for unit in units])
 
 
 def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
@@ -60,7 +58,7 @@ def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth |
     # A part that comes with each epoch is judged as the others are.
     is_rare = name in NOW_AND_THEN and not seconds[1:].all()
     at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
-    if len(at) < MIN_UNITS:
+    if len(at) < (_LEAST_RARE if is_rare else MIN_UNITS):
         return None
     confidence = _CONFIDENCE
     sure_s = least_s
@@ -70,7 +68,8 @@ def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth |
         seconds = _faster_of_two(seconds)
         confidence = _CONFIDENCE_OF_FASTER
         sure_s *= _SURELY_OF_FASTER
-    window = at[window_start(len(at)) :]
+    # The first of them traces what the others find.
+    window = at[max(1, len(at) - MAX_UNITS) :] if is_rare else at[window_start(len(at)) :]
     growth = _growth_within(window, adjusted, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
         growth = _growth_within(at[-_LATE_UNITS:], adjusted, sure_s, _CONFIDENCE_LATELY)
