@@ -7204,6 +7204,11 @@
         <translation>它运行时进程结束了</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>items with {what} among what they hold</source>
+        <translation>条目（其内容包括{what}）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>its cgroup is being throttled more and more</source>
         <translation>其 cgroup 越来越多地被限制使用处理器</translation>

@@ -166,7 +166,7 @@ def _kind_text(kept: KeptObjects) -> str:
     if kept.shape:
         like = f"{kept.shape} {kept.dtype}".strip()
         what = tr("{what} of {like}").format(what=what, like=like)
-    return what
+    return tr("items with {what} among what they hold").format(what=what) if kept.is_part else what
 
 
 def counted_change_text(value: float) -> str:

@@ -80,6 +80,7 @@ class ObjectSize:
         is_on_device: True if the memory is on a GPU.
         has_objects: True if it refers to objects of Python, such as texts, that `n_bytes` does
             not contain.
+        is_part: True if it stands for objects that hold such an array or tensor beside others.
     """
 
     kind: str
@@ -89,6 +90,7 @@ class ObjectSize:
     dtype: str = ""
     is_on_device: bool = False
     has_objects: bool = False
+    is_part: bool = False
 
 
 def size_of(value: Any) -> ObjectSize | None:
@@ -264,12 +266,14 @@ class TreeSize:
         n_bytes: Size of the parts that could be measured, bytes.
         largest: The largest array, tensor or table within; None if there is none.
         largest_bytes: Size of `largest`, bytes; after `join`, the sum over the joined objects.
+        sized_bytes: Size of all arrays, tensors and tables within, bytes.
         native: The first object within that cannot be measured; None if there is none.
     """
 
     n_bytes: float = 0.0
     largest: ObjectSize | None = None
     largest_bytes: float = 0.0
+    sized_bytes: float = 0.0
     native: ObjectSize | None = None
 
     def add(self, size: ObjectSize, scale: float) -> None:
@@ -279,12 +283,14 @@ class TreeSize:
             return
         n_bytes = scale * size.n_bytes
         self.n_bytes += n_bytes
+        self.sized_bytes += n_bytes
         if n_bytes > self.largest_bytes:
             self.largest = size
             self.largest_bytes = n_bytes
 
     def join(self, other: "TreeSize") -> None:
         self.n_bytes += other.n_bytes
+        self.sized_bytes += other.sized_bytes
         self.native = self.native or other.native
         self.largest_bytes += other.largest_bytes
         self.largest = other.largest or self.largest

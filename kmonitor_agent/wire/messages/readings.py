@@ -309,6 +309,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
+        is_part: True if the objects are items that hold such an array or tensor beside others:
+            `shape` and `dtype` are those of the largest.
         capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
             `deque(maxlen=100)`; None: there is none, or it is unknown.
     """
@@ -321,6 +323,7 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     container: Name = ""
     place: Name = ""
     is_on_device: bool = False
+    is_part: bool = False
     capacity: Count | None = None
 
 

@@ -128,7 +128,8 @@ def of_places(*a_unit_mib: float) -> Callable[[int], list[KeptObjects]]:
         ((3.0, 3.0), ["place0", "place1"]),
         ((2.0, 2.0, 2.0), ["place0", "place1", "place2"]),
         ((2.0, 1.0, 1.5, 3.0), ["place3", "place0", "place2"]),
-        ((7.0, 0.5), ["place0"]),
+        ((7.0, 0.6), ["place0", "place1"]),
+        ((7.0, 0.3), ["place0"]),
     ],
 )
 def test_places_that_explain_growth_together_are_named_largest_first(

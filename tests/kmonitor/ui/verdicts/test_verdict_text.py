@@ -362,6 +362,16 @@ def test_what_the_script_keeps_is_named_with_its_place_and_size():
     )
 
 
+def test_items_that_hold_arrays_beside_others_are_not_called_arrays():
+    assert KEPT.kept is not None
+
+    text = cause_text(replace(KEPT, kept=replace(KEPT.kept, is_part=True)))
+
+    assert with_plain_spaces(text).startswith(
+        "items with NumPy arrays of (32, 1000) float32 among what they hold are retained in"
+    )
+
+
 def test_objects_of_which_a_step_keeps_less_than_one_say_their_size():
     grew = [CorrelatedGrowth("kept_bytes", MIB / 2, MIB / 2, MIB / 2, "Recorder.history")]
 
