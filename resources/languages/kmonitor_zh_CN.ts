@@ -6652,7 +6652,7 @@
         <translation>关闭连接，或只保留一个会话</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>close each figure: plt.close(figure)</source>
         <translation>关闭每个图形：plt.close(figure)</translation>
     </message>
@@ -6725,7 +6725,7 @@
         <translation>统计{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>create the dataset once, outside the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
     </message>
@@ -7038,7 +7038,7 @@
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)</source>
         <translation>给它一个内存放得下的上限：lru_cache(maxsize=...)、deque(maxlen=...)</translation>
     </message>
@@ -7284,27 +7284,32 @@
         <translation>jit_compile</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep a copy of the part, since a view keeps the whole array: array[:10].copy(), or with PyTorch tensor[:10].clone()</source>
+        <translation>保留该部分的副本，因为视图会保留整个数组：array[:10].copy()，使用 PyTorch 时为 tensor[:10].clone()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>keep fewer checkpoints: save_best_only=True, or one file name for all</source>
         <translation>少保留检查点：save_best_only=True，或只用一个文件名</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep float(loss), or loss.detach(), instead of the loss with its graph</source>
         <translation>保留 float(loss) 或 loss.detach()，而不是带计算图的损失</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only numbers (float(loss), a mean), or only the most recent objects</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only what you need of them, such as a number or text, or only the latest</source>
         <translation>只保留其中需要的内容，如数字或文字，或只保留最新的</translation>
     </message>
@@ -8222,7 +8227,7 @@
         <translation>已注册的函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>release the frames of the last error: sys.last_value = sys.last_traceback = None</source>
         <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
     </message>
@@ -8328,7 +8333,7 @@
         <translation>每类层的规则；未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>run %reset -f out, and end cells with a semicolon</source>
         <translation>运行 %reset -f out，单元格末行不要是数组，或以分号结尾</translation>
     </message>
@@ -9941,6 +9946,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} will be removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{what}, views that keep all of a larger one of {base} alive,</source>
+        <translation>{what}（视图，各自使形状为 {base} 的更大数组整体保持占用）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>

@@ -79,6 +79,7 @@ class Remedy(StrEnum):
     NO_JIT = "compile the model with jit_compile=False"
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
+    COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
@@ -331,6 +332,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if remedy is None and kept.base:
+        remedy = Remedy.COPY_VIEWS
     if kept.capacity is not None or kept.container == "functools.cache":
         remedy = Remedy.LIMIT_CACHE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:

@@ -166,6 +166,10 @@ def _kind_text(kept: KeptObjects) -> str:
     if kept.shape:
         like = f"{kept.shape} {kept.dtype}".strip()
         what = tr("{what} of {like}").format(what=what, like=like)
+    if kept.base:
+        what = tr("{what}, views that keep all of a larger one of {base} alive,").format(
+            what=what, base=kept.base
+        )
     return tr("items with {what} among what they hold").format(what=what) if kept.is_part else what
 
 
@@ -173,3 +177,33 @@ def counted_change_text(value: float) -> str:
     """Change of a number of things; small ones with a tenth."""
     # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
     return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
+
+
+def kept_advice_text(code: str, verdict: Verdict) -> str:
+    """Advice on objects that the script keeps; empty for other advice."""
+    texts = {
+        "float_of_loss": tr(
+            "keep float(loss), or loss.detach(), instead of the loss with its graph"
+        ),
+        "keep_numbers": tr(
+            "keep only numbers (float(loss), a mean), or only the most recent objects"
+        ),
+        "keep_less": tr(
+            "keep only what you need of them, such as a number or text, or only the latest"
+        ),
+        "copy_views": tr(
+            "keep a copy of the part, since a view keeps the whole array: array[:10].copy(), or"
+            " with PyTorch tensor[:10].clone()"
+        ),
+        "reset_out": tr("run %reset -f out, and end cells with a semicolon"),
+        "clear_last": tr(
+            "release the frames of the last error: sys.last_value = sys.last_traceback = None"
+        ),
+        "close_figures": tr("close each figure: plt.close(figure)"),
+        "dataset_once": tr("create the dataset once, outside the loop"),
+        "limit_cache": tr(
+            "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
+        ),
+        "history_dict": tr("keep history.history instead of the History object"),
+    }
+    return texts.get(code, "")

@@ -17,6 +17,7 @@ from kmonitor.ui.verdicts.kept_text import (
     counted_change_text,
     filling_place_text,
     growth_rate_text,
+    kept_advice_text,
     kept_text,
     retained_text,
 )
@@ -493,34 +494,10 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
-    text = time_advice_text(code, verdict)
+    text = time_advice_text(code, verdict) or kept_advice_text(code, verdict)
     if text:
         return VerdictAdvice(text)
-    return known.get(code) or _kept_advice().get(code) or _counted_advice().get(code)
-
-
-def _kept_advice() -> dict[str, VerdictAdvice]:
-    return {
-        "float_of_loss": VerdictAdvice(
-            tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
-        ),
-        "keep_numbers": VerdictAdvice(
-            tr("keep only numbers (float(loss), a mean), or only the most recent objects")
-        ),
-        "keep_less": VerdictAdvice(
-            tr("keep only what you need of them, such as a number or text, or only the latest")
-        ),
-        "reset_out": VerdictAdvice(tr("run %reset -f out, and end cells with a semicolon")),
-        "clear_last": VerdictAdvice(
-            tr("release the frames of the last error: sys.last_value = sys.last_traceback = None")
-        ),
-        "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("create the dataset once, outside the loop")),
-        "limit_cache": VerdictAdvice(
-            tr("give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)")
-        ),
-        "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
-    }
+    return known.get(code) or _counted_advice().get(code)
 
 
 def _counted_advice() -> dict[str, VerdictAdvice]:

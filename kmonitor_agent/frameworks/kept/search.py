@@ -449,6 +449,7 @@ class KeptObjectWalk:
             container=place[1][:_LONGEST],
             place=place[0][:_LONGEST],
             is_on_device=like.is_on_device,
+            base=like.base[:_LONGEST],
             is_part=like.is_part,
             capacity=capacity,
         )

@@ -80,6 +80,8 @@ class ObjectSize:
         is_on_device: True if the memory is on a GPU.
         has_objects: True if it refers to objects of Python, such as texts, that `n_bytes` does
             not contain.
+        base: Shape of the array of whose memory it uses a part only, and which it keeps alive;
+            empty: it uses its own, or most of it.
         is_part: True if it stands for objects that hold such an array or tensor beside others.
     """
 
@@ -90,6 +92,7 @@ class ObjectSize:
     dtype: str = ""
     is_on_device: bool = False
     has_objects: bool = False
+    base: str = ""
     is_part: bool = False
 
 
@@ -124,10 +127,20 @@ def _array(value: Any) -> ObjectSize | None:
     # The owner of the memory distinguishes two arrays that were made of it.
     lender = owner if base is None else base
     dtype = fields["dtype"].__get__(value)
+    is_view = n_bytes >= _LEAST_BASE * max(1, fields["nbytes"].__get__(value))
     return ObjectSize(
-        "numpy.ndarray", n_bytes, id(lender), shape, dtype.name, has_objects=dtype.hasobject
+        "numpy.ndarray",
+        n_bytes,
+        id(lender),
+        shape,
+        dtype.name,
+        has_objects=dtype.hasobject,
+        base=str(tuple(fields["shape"].__get__(owner))) if is_view else "",
     )
 
+
+_LEAST_BASE: Final = 2
+"""Size of an array from which a view is said to keep it alive, as a multiple of the view's."""
 
 _WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
 
@@ -151,6 +164,8 @@ def _torch_tensor(value: Any) -> ObjectSize | None:
     storage = value.untyped_storage()
     kind = "torch.Tensor" if value.grad_fn is None else "torch.Tensor with graph"
     dtype = str(value.dtype).rpartition(".")[2]
+    size = max(1, value.element_size())
+    is_view = storage.nbytes() >= _LEAST_BASE * size * max(1, value.numel())
     return ObjectSize(
         kind,
         storage.nbytes(),
@@ -158,6 +173,7 @@ def _torch_tensor(value: Any) -> ObjectSize | None:
         str(tuple(value.shape)),
         dtype,
         value.device.type != "cpu",
+        base=f"({storage.nbytes() // size},)" if is_view else "",
     )
 
 

@@ -309,6 +309,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
+        base: Shape of the array or tensor that the newest one is a view of, a part that keeps all
+            of its memory; empty: it uses at least half of its memory.
         is_part: True if the objects are items that hold such an array or tensor beside others:
             `shape` and `dtype` are those of the largest.
         capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
@@ -323,6 +325,7 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     container: Name = ""
     place: Name = ""
     is_on_device: bool = False
+    base: Name = ""
     is_part: bool = False
     capacity: Count | None = None
 

@@ -246,6 +246,7 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, place="Out"), "reset_out"),
         (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
+        (replace(ARRAYS, base="(8192, 2048)"), "copy_views"),
         (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),
         (replace(ARRAYS, kind="object"), "keep_less"),
         (replace(ARRAYS, container="functools.cache"), "limit_cache"),

@@ -372,6 +372,17 @@ def test_items_that_hold_arrays_beside_others_are_not_called_arrays():
     )
 
 
+def test_views_say_that_they_keep_a_larger_array():
+    assert KEPT.kept is not None
+
+    text = cause_text(replace(KEPT, kept=replace(KEPT.kept, base="(1200, 1000)")))
+
+    assert with_plain_spaces(text).startswith(
+        "NumPy arrays of (32, 1000) float32, views that keep all of a larger one of (1200, 1000)"
+        " alive, are retained in Recorder.history"
+    )
+
+
 def test_objects_of_which_a_step_keeps_less_than_one_say_their_size():
     grew = [CorrelatedGrowth("kept_bytes", MIB / 2, MIB / 2, MIB / 2, "Recorder.history")]
 
@@ -505,6 +516,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "float_of_loss",
         "keep_numbers",
         "keep_less",
+        "copy_views",
         "reset_out",
         "clear_last",
         "close_figures",

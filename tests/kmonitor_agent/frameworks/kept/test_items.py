@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.sizes import size_of
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
@@ -79,3 +80,38 @@ def test_items_are_called_by_an_array_only_if_they_are_that_array(
     (found, *_) = last_search({}, make)
 
     assert (found.kind, found.shape, found.is_part) == ("numpy.ndarray", shape, is_part)
+
+
+@pytest.mark.parametrize(
+    ("make", "base"),
+    [
+        (lambda: array()[:10], "(1024, 256)"),
+        (lambda: array()[:10][:2], "(1024, 256)"),
+        (lambda: array().reshape(256, 1024)[:1000], ""),
+        (array()[:10].copy, ""),
+        (array, ""),
+    ],
+)
+def test_views_name_the_array_that_they_keep(make: Callable[[], Any], base: str):
+    assert size_base(make()) == base
+
+
+def size_base(value: Any) -> str:
+    size = size_of(value)
+    assert size is not None
+    return size.base
+
+
+def test_views_in_a_list_are_found_with_the_array_that_each_keeps():
+    (found,) = last_search({}, lambda: array()[:10])
+
+    assert (found.shape, found.base) == ("(10, 256)", "(1024, 256)")
+    assert found.n_bytes == 12 * MIB
+
+
+def test_views_of_tensors_name_what_they_keep():
+    torch = pytest.importorskip("torch")
+
+    assert size_base(torch.zeros(1024, 256)[:10]) == "(262144,)"
+    assert size_base(torch.zeros(1024, 256)[:10].clone()) == ""
+    assert size_base(torch.zeros(1024, 256).T) == ""
