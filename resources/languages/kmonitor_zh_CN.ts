@@ -3524,6 +3524,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>History objects</source>
+        <translation>History 对象</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>History objects, each with its model,</source>
         <translation>History 对象（各自带着它的模型）</translation>
     </message>
@@ -6795,6 +6800,11 @@
         <translation>磁盘写满 ({amount})</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>do not keep iterators in {place}: each has buffers and threads of its own</source>
+        <translation>不要在 {place} 中保留迭代器：每个迭代器都有自己的缓冲区和线程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>does not work: {why}</source>
         <translation>行不通：{why}</translation>
@@ -7307,6 +7317,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only numbers (float(loss), a mean), or only the most recent objects</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep only the numbers in history.history: arrays that callbacks put into the logs stay there</source>
+        <translation>只保留 history.history 中的数值：回调写入日志的数组会一直留在其中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -8355,6 +8370,11 @@
         <translation>保存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>save each figure, then remove it from {place}: plt.close(figure) does not free what is kept there</source>
+        <translation>保存每个图形后将其从 {place} 中移除：plt.close(figure) 不会释放保留在其中的图形</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>save less often, or save only the weights</source>
         <translation>少保存几次，或只保存权重</translation>
@@ -8753,6 +8773,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the run reported its layers and weights, but not how the layers are connected</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>the script</source>
+        <translation>脚本</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

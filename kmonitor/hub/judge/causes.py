@@ -84,8 +84,11 @@ class Remedy(StrEnum):
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
+    DROP_FIGURES = "keep no figures; closing does not free one that a list keeps"
+    DROP_ITERATORS = "keep no iterators of datasets"
     DATASET_ONCE = "create the dataset once"
     LIMIT_CACHE = "give the cache a limit that fits into memory"
+    SMALL_LOGS = "keep only numbers of the logs"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
     CLOSE_SOCKETS = "close connections, or reuse one"
@@ -303,9 +306,9 @@ _OF_PLACES: Final = {
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
-    "matplotlib.Figure": Remedy.CLOSE_FIGURES,
+    "matplotlib.Figure": Remedy.DROP_FIGURES,
     "tf.data.Dataset": Remedy.DATASET_ONCE,
-    "tf.data.Iterator": Remedy.DATASET_ONCE,
+    "tf.data.Iterator": Remedy.DROP_ITERATORS,
     "keras.History": Remedy.HISTORY_DICT,
     "keras.Model": Remedy.BUILD_ONCE,
 }
@@ -332,6 +335,9 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
+        # They share a model, whose size would be unknown: it is their logs that are large.
+        remedy = Remedy.SMALL_LOGS
     if remedy is None and kept.base:
         remedy = Remedy.COPY_VIEWS
     if kept.capacity is not None or kept.container == "functools.cache":

@@ -151,7 +151,7 @@ def _kind_text(kept: KeptObjects) -> str:
         "torch.Tensor with graph": tr("PyTorch tensors with their graphs"),
         "jax.Array": tr("JAX arrays"),
         "keras.Variable": tr("Keras variables"),
-        "keras.History": tr("History objects, each with its model,"),
+        "keras.History": _history_text(kept),
         "keras.Model": tr("models"),
         "pandas.DataFrame": tr("DataFrames"),
         "matplotlib.Figure": tr("figures"),
@@ -173,6 +173,12 @@ def _kind_text(kept: KeptObjects) -> str:
     return tr("items with {what} among what they hold").format(what=what) if kept.is_part else what
 
 
+def _history_text(kept: KeptObjects) -> str:
+    """Objects with a known size share their model, whose size is not known."""
+    is_shared = kept.n_bytes is not None
+    return tr("History objects") if is_shared else tr("History objects, each with its model,")
+
+
 def counted_change_text(value: float) -> str:
     """Change of a number of things; small ones with a tenth."""
     # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
@@ -181,6 +187,7 @@ def counted_change_text(value: float) -> str:
 
 def kept_advice_text(code: str, verdict: Verdict) -> str:
     """Advice on objects that the script keeps; empty for other advice."""
+    place = verdict.kept.place if verdict.kept is not None else tr("the script")
     texts = {
         "float_of_loss": tr(
             "keep float(loss), or loss.detach(), instead of the loss with its graph"
@@ -200,9 +207,20 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
             "release the frames of the last error: sys.last_value = sys.last_traceback = None"
         ),
         "close_figures": tr("close each figure: plt.close(figure)"),
+        "drop_figures": tr(
+            "save each figure, then remove it from {place}: plt.close(figure) does not free what"
+            " is kept there"
+        ).format(place=place),
+        "drop_iterators": tr(
+            "do not keep iterators in {place}: each has buffers and threads of its own"
+        ).format(place=place),
         "dataset_once": tr("create the dataset once, outside the loop"),
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
+        ),
+        "small_logs": tr(
+            "keep only the numbers in history.history: arrays that callbacks put into the logs"
+            " stay there"
         ),
         "history_dict": tr("keep history.history instead of the History object"),
     }

@@ -372,6 +372,19 @@ def test_items_that_hold_arrays_beside_others_are_not_called_arrays():
     )
 
 
+def test_history_objects_of_known_size_share_their_model():
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, kind="keras.History", shape="", dtype="")
+
+    assert cause_text(replace(KEPT, kept=kept)).startswith("History objects are retained in")
+
+
+def test_advice_on_figures_in_a_list_names_the_list():
+    (advice,) = advice_of(replace(KEPT, advice=["drop_figures"]))
+
+    assert "remove it from Recorder.history" in advice.text
+
+
 def test_views_say_that_they_keep_a_larger_array():
     assert KEPT.kept is not None
 
@@ -520,6 +533,9 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "reset_out",
         "clear_last",
         "close_figures",
+        "drop_figures",
+        "drop_iterators",
+        "small_logs",
         "dataset_once",
         "history_dict",
         "limit_cache",
