@@ -6497,8 +6497,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between epochs: in callbacks after MonitorCallback, or in its actions</source>
-        <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
+        <source>between epochs, from on_epoch_end of MonitorCallback to its next on_epoch_begin: in other callbacks, Keras or actions of kmonitor</source>
+        <translation>各轮之间，从 MonitorCallback 的 on_epoch_end 到其下一个 on_epoch_begin：在其他回调、Keras 或 kmonitor 的操作中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>

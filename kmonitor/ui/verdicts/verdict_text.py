@@ -324,22 +324,24 @@ def _arenas_text(fill: ArenaFill | None) -> str:
 def growing_part_text(verdict: Verdict) -> str:
     """Part of an epoch or fit in which the growth occurs.
 
-    Empty: several parts, or not known; or within epochs, where the place that retains objects says
-    more.
+    Empty: several parts, or not known; or the place that retains objects is, which says more.
     """
     if verdict.metric in TIME_METRICS:
         return time_part_text(verdict)
+    if verdict.kept is not None or verdict.where_part is None:
+        return ""
     parts = {
         "validation": tr("in validation"),
         "between_epochs": tr(
-            "between epochs: in callbacks after MonitorCallback, or in its actions"
+            "between epochs, from on_epoch_end of MonitorCallback to its next on_epoch_begin: in"
+            " other callbacks, Keras or actions of kmonitor"
         ),
         "between_fits": tr("between fits: in the script"),
     }
-    if verdict.where == "steps" and verdict.where_part is not None:
-        return "" if verdict.kept is not None else tr("It happens within epochs, not between them")
+    if verdict.where == "steps":
+        return tr("It happens within epochs, not between them")
     where = parts.get(verdict.where, "")
-    if not where or verdict.where_part is None:
+    if not where:
         return ""
     text = tr("{part} of it happens {where}")
     return text.format(part=percent_text(verdict.where_part), where=where)
