@@ -7104,6 +7104,11 @@
         <translation>主机：总内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>if that is more than you want, run {name} less often, for example, every n steps or epochs</source>
+        <translation>如果这超出您的预期，请降低 {name} 的运行频率，例如每 n 步或每 n 轮运行一次</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>in callbacks</source>
         <translation>回调</translation>
@@ -7587,8 +7592,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory allocated with malloc, by arrays or native code; kmonitor has not found what retains it</source>
-        <translation>由数组或原生代码用 malloc 分配的内存；kmonitor 没有找到保留它的地方</translation>
+        <source>memory allocated with malloc, by arrays, long texts or bytes, or native code; kmonitor has not found what retains it</source>
+        <translation>由数组、长文本或字节对象，或原生代码用 malloc 分配的内存；kmonitor 没有找到保留它的地方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -9794,6 +9799,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{slope}, over the last {window}</source>
+        <translation>{slope}，最近 {window}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{slope}, over {window}</source>
         <translation>{slope}，区间 {window}</translation>
     </message>
@@ -9949,6 +9959,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{what} (size not known)</source>
+        <translation>{what}（大小未知）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} ({size} each)</source>
         <translation>{what}（每个 {size}）</translation>
     </message>
@@ -9974,8 +9989,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
-        <source>{what}, views that keep all of a larger one of {base} alive,</source>
-        <translation>{what}（视图，各自使形状为 {base} 的更大数组整体保持占用）</translation>
+        <source>{what}, views that each keep a larger one of {base} alive,</source>
+        <translation>{what}（视图，各自使形状为 {base} 的更大数组保持占用）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>

@@ -81,6 +81,8 @@ def retained_text(verdict: Verdict, kept: KeptObjects) -> str:
     if one is None:
         return text
     text = growth_rate_text(text, one, verdict)
+    if one.kind == "kept_objects" and verdict.cause == "kept":
+        return tr("{what} (size not known)").format(what=text)
     if kept.n_bytes is None or kept.count <= 1 or one.kind != "kept_bytes":
         return text
     each = kept.n_bytes / kept.count
@@ -167,7 +169,7 @@ def _kind_text(kept: KeptObjects) -> str:
         like = f"{kept.shape} {kept.dtype}".strip()
         what = tr("{what} of {like}").format(what=what, like=like)
     if kept.base:
-        what = tr("{what}, views that keep all of a larger one of {base} alive,").format(
+        what = tr("{what}, views that each keep a larger one of {base} alive,").format(
             what=what, base=kept.base
         )
     return tr("items with {what} among what they hold").format(what=what) if kept.is_part else what

@@ -232,8 +232,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "memory allocated with malloc, by arrays or native code; kmonitor has not found what"
-            " retains it"
+            "memory allocated with malloc, by arrays, long texts or bytes, or native code;"
+            " kmonitor has not found what retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
@@ -393,9 +393,10 @@ def slope_text(verdict: Verdict) -> str:
             if low == high
             else tr("{rate} ({low} to {high})").format(rate=rate, low=low, high=high)
         )
-    return tr("{slope}, over {window}").format(
-        slope=text, window=units_text(verdict.window, verdict)
-    )
+    window = units_text(verdict.window, verdict)
+    if verdict.metric in COUNTED_METRICS:  # it may have grown for longer
+        return tr("{slope}, over the last {window}").format(slope=text, window=window)
+    return tr("{slope}, over {window}").format(slope=text, window=window)
 
 
 def grew_with_lines(verdict: Verdict) -> list[str]:

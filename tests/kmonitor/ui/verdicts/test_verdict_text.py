@@ -155,8 +155,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "malloc",
             "",
             (
-                "memory allocated with malloc, by arrays or native code; kmonitor has not"
-                " found what retains it"
+                "memory allocated with malloc, by arrays, long texts or bytes, or native code;"
+                " kmonitor has not found what retains it"
             ),
         ),
         ("native", "", "native code retains memory allocated with malloc; Python code does not"),
@@ -372,6 +372,24 @@ def test_items_that_hold_arrays_beside_others_are_not_called_arrays():
     )
 
 
+def test_a_count_says_that_its_window_is_the_last():
+    threads = replace(LEAK, metric="threads", slope=1.0, slope_low=1.0, slope_high=1.0, window=9)
+
+    assert with_plain_spaces(slope_text(threads)) == "+1.00 / epoch, over the last 9 epochs"
+
+
+def test_a_callback_that_takes_long_as_ever_may_be_wanted():
+    steady = replace(
+        LEAK, metric="epoch_time", state="steady", cause="part", where="callbacks", name="Pace"
+    )
+
+    (steady_advice,) = advice_of(replace(steady, advice=["each_nth"]))
+    (slower_advice,) = advice_of(replace(steady, state="growing", advice=["each_nth"]))
+
+    assert steady_advice.text.startswith("if that is more than you want, run Pace less often")
+    assert slower_advice.text.startswith("run Pace less often")
+
+
 def test_history_objects_of_known_size_share_their_model():
     assert KEPT.kept is not None
     kept = replace(KEPT.kept, kind="keras.History", shape="", dtype="")
@@ -391,7 +409,7 @@ def test_views_say_that_they_keep_a_larger_array():
     text = cause_text(replace(KEPT, kept=replace(KEPT.kept, base="(1200, 1000)")))
 
     assert with_plain_spaces(text).startswith(
-        "NumPy arrays of (32, 1000) float32, views that keep all of a larger one of (1200, 1000)"
+        "NumPy arrays of (32, 1000) float32, views that each keep a larger one of (1200, 1000)"
         " alive, are retained in Recorder.history"
     )
 
@@ -504,6 +522,7 @@ def test_figures_are_counted_and_not_weighed():
 
     assert with_plain_spaces(text) == (
         "figures are retained in pyplot, which retains each figure that is not closed: +1 / epoch"
+        " (size not known)"
     )
 
 

@@ -26,6 +26,12 @@ def array(mib: float = 1.0) -> Any:
     return np.zeros((int(mib * 1024), 256), "float32")
 
 
+def of_recorder(walk: KeptObjectWalk, held: Any) -> list[KeptObjects]:
+    """Findings in a recorder; the search also sees what pytest keeps of parametrized tests."""
+    found = walk.search([Recorder(held)], None)
+    return [each for each in found if each.place.startswith("Recorder.")]
+
+
 def last_search(
     held: dict[int, Any], make: Callable[[], Any], times: int = 4
 ) -> list[KeptObjects]:
@@ -35,7 +41,7 @@ def last_search(
     for _ in range(times):
         held.update({len(held) + n: make() for n in range(3)})
         walk = KeptObjectWalk(lengths)
-        found = walk.search([Recorder(held)], None)
+        found = of_recorder(walk, held)
         lengths = walk.lengths
     return found
 
@@ -59,7 +65,7 @@ def test_a_list_that_grows_in_a_dict_of_constant_length_is_named():
         columns["loss"].append(float(n))
         columns["images"].append(array())
         walk = KeptObjectWalk(lengths)
-        found = walk.search([Recorder(columns)], None)
+        found = of_recorder(walk, columns)
         lengths = walk.lengths
 
     assert [each.place for each in found] == ['Recorder.held["images"]']
