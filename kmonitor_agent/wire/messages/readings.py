@@ -355,8 +355,8 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         kind: For descriptors "file", "socket", "pipe", "device", "event", "shared_memory" or
             "other"; for threads "thread"; for processes "child" or "zombie"; "block" for shared
             memory.
-        name: Path or name, with "*" in place of numbers: "data/part-*.bin"; hashed when private;
-            may be empty.
+        name: Path or name, with "*" in place of numbers, without those of folders that all share:
+            "data3/part-*.bin"; hashed when private; may be empty.
         count: Number of them.
     """
 
