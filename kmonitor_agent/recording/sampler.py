@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -138,25 +138,39 @@ class ResourceReporter:
 def named_resources(found: Found) -> list[NamedResource]:
     """The most numerous kinds and names, numbers in names replaced by "*".
 
+    Numbers of folders that all files of one pattern share stay: they are part of one place.
+
     Args:
         found: Count by (kind, name).
     """
     folder = working_folder()
     here = None if folder is None else Path(folder)
+    alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for (kind, path), count in found.items():
+        name = _local(path, here)
+        alike.setdefault((kind, _NUMBERS.sub("*", name)), []).append((name, count))
     patterns: Found = Counter()
-    for (kind, name), count in found.items():
-        patterns[kind, _pattern(name, here)] += count
+    for (kind, pattern), named in alike.items():
+        name = _with_folders(pattern, [each for each, _ in named])
+        patterns[kind, name] += sum(count for _, count in named)
     return [
         NamedResource(kind, name[:_LONGEST_NAME], count)
         for (kind, name), count in _by_folder(patterns).most_common(_MOST_NAMED)
     ]
 
 
-def _pattern(name: str, here: Path | None) -> str:
+def _local(name: str, here: Path | None) -> str:
     path = PurePath(name)
-    if here is not None and path.is_absolute() and path.is_relative_to(here):
-        name = str(path.relative_to(here))
-    return _NUMBERS.sub("*", name)
+    is_within = here is not None and path.is_absolute() and path.is_relative_to(here)
+    return str(path.relative_to(here)) if here is not None and is_within else name
+
+
+def _with_folders(pattern: str, names: Sequence[str]) -> str:
+    """The pattern of names, with the numbers of the folders that are the same in all of them."""
+    *_, own = pattern.split("/")
+    by_level = zip(*(name.split("/")[:-1] for name in names), strict=True)
+    folders = (each[0] if len(set(each)) == 1 else _NUMBERS.sub("*", each[0]) for each in by_level)
+    return "/".join([*folders, own])
 
 
 def _by_folder(patterns: Found) -> Found:

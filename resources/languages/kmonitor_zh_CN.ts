@@ -3534,6 +3534,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>History objects</source>
+        <translation>History 对象</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>History objects, each with its model,</source>
         <translation>History 对象（各自带着它的模型）</translation>
     </message>
@@ -6502,8 +6507,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between epochs: in callbacks after MonitorCallback, or in its actions</source>
-        <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
+        <source>between epochs, from on_epoch_end of MonitorCallback to its next on_epoch_begin: in other callbacks, Keras or actions of kmonitor</source>
+        <translation>各轮之间，从 MonitorCallback 的 on_epoch_end 到其下一个 on_epoch_begin：在其他回调、Keras 或 kmonitor 的操作中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -6662,7 +6667,7 @@
         <translation>关闭连接，或只保留一个会话</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>close each figure: plt.close(figure)</source>
         <translation>关闭每个图形：plt.close(figure)</translation>
     </message>
@@ -6735,7 +6740,7 @@
         <translation>统计{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>create the dataset once, outside the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
     </message>
@@ -6803,6 +6808,11 @@
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>disk full ({amount})</source>
         <translation>磁盘写满 ({amount})</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>do not keep iterators in {place}: each has buffers and threads of its own</source>
+        <translation>不要在 {place} 中保留迭代器：每个迭代器都有自己的缓冲区和线程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -7048,7 +7058,7 @@
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)</source>
         <translation>给它一个内存放得下的上限：lru_cache(maxsize=...)、deque(maxlen=...)</translation>
     </message>
@@ -7102,6 +7112,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>if that is more than you want, run {name} less often, for example, every n steps or epochs</source>
+        <translation>如果这超出您的预期，请降低 {name} 的运行频率，例如每 n 步或每 n 轮运行一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -7219,6 +7234,11 @@
         <translation>它运行时进程结束了</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>items with {what} among what they hold</source>
+        <translation>条目（其内容包括{what}）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>its cgroup is being throttled more and more</source>
         <translation>其 cgroup 越来越多地被限制使用处理器</translation>
@@ -7294,27 +7314,37 @@
         <translation>jit_compile</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep a copy of the part, since a view keeps the whole array: array[:10].copy(), or with PyTorch tensor[:10].clone()</source>
+        <translation>保留该部分的副本，因为视图会保留整个数组：array[:10].copy()，使用 PyTorch 时为 tensor[:10].clone()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>keep fewer checkpoints: save_best_only=True, or one file name for all</source>
         <translation>少保留检查点：save_best_only=True，或只用一个文件名</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep float(loss), or loss.detach(), instead of the loss with its graph</source>
         <translation>保留 float(loss) 或 loss.detach()，而不是带计算图的损失</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only numbers (float(loss), a mean), or only the most recent objects</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep only the numbers in history.history: arrays that callbacks put into the logs stay there</source>
+        <translation>只保留 history.history 中的数值：回调写入日志的数组会一直留在其中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only what you need of them, such as a number or text, or only the latest</source>
         <translation>只保留其中需要的内容，如数字或文字，或只保留最新的</translation>
     </message>
@@ -7577,8 +7607,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory allocated with malloc, by arrays or native code; kmonitor has not found what retains it</source>
-        <translation>由数组或原生代码用 malloc 分配的内存；kmonitor 没有找到保留它的地方</translation>
+        <source>memory allocated with malloc, by arrays, long texts or bytes, or native code; kmonitor has not found what retains it</source>
+        <translation>由数组、长文本或字节对象，或原生代码用 malloc 分配的内存；kmonitor 没有找到保留它的地方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -8232,7 +8262,7 @@
         <translation>已注册的函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>release the frames of the last error: sys.last_value = sys.last_traceback = None</source>
         <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
     </message>
@@ -8333,7 +8363,7 @@
         <translation>每类层的规则；未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>run %reset -f out, and end cells with a semicolon</source>
         <translation>运行 %reset -f out，单元格末行不要是数组，或以分号结尾</translation>
     </message>
@@ -8353,6 +8383,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>save</source>
         <translation>保存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>save each figure, then remove it from {place}: plt.close(figure) does not free what is kept there</source>
+        <translation>保存每个图形后将其从 {place} 中移除：plt.close(figure) 不会释放保留在其中的图形</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8758,6 +8793,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the run reported its layers and weights, but not how the layers are connected</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>the script</source>
+        <translation>脚本</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -9789,6 +9829,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{slope}, over the last {window}</source>
+        <translation>{slope}，最近 {window}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{slope}, over {window}</source>
         <translation>{slope}，区间 {window}</translation>
     </message>
@@ -9949,6 +9994,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{what} (size not known)</source>
+        <translation>{what}（大小未知）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} ({size} each)</source>
         <translation>{what}（每个 {size}）</translation>
     </message>
@@ -9971,6 +10021,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} will be removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{what}, views that each keep a larger one of {base} alive,</source>
+        <translation>{what}（视图，各自使形状为 {base} 的更大数组保持占用）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>

@@ -23,6 +23,7 @@ from kmonitor_agent.wire.messages.events import (
     FitStarted,
     ModelFacts,
     SessionStarted,
+    Verdict,
 )
 from kmonitor_agent.wire.messages.unions import EventRow
 
@@ -96,7 +97,7 @@ def print_events(rows: Sequence[EventRow], name: str) -> None:
 
 
 def _said(rows: Sequence[EventRow], name: str) -> list[tuple[EventRow, AnyEvent]]:
-    """Events with a line, without those that are superseded, and repeated models."""
+    """Events with a line by time, without those that are superseded, and repeated models."""
     events = [decode_row(row) for row in rows]
     left_out = superseded_events(events)
     models = ModelFilter()
@@ -105,8 +106,19 @@ def _said(rows: Sequence[EventRow], name: str) -> list[tuple[EventRow, AnyEvent]
         if event is None or models.note_event(event) or index in left_out:
             continue
         if event_line(event, name=name) is not None:
-            said.append((row, event))
+            said.insert(_place_of(row, event, said), (row, event))
     return said
+
+
+def _place_of(row: EventRow, event: AnyEvent, said: Sequence[tuple[EventRow, AnyEvent]]) -> int:
+    """Index of an event by its time: a verdict is stored after the events that it is made of."""
+    index = len(said)
+    if isinstance(event, Verdict):
+        while index and said[index - 1][0].t_s > row.t_s:
+            if isinstance(said[index - 1][1], SessionStarted):
+                break
+            index -= 1
+    return index
 
 
 def _entries(said: Sequence[tuple[EventRow, AnyEvent]]) -> Iterator[_Entry]:

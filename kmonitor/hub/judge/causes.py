@@ -79,12 +79,16 @@ class Remedy(StrEnum):
     NO_JIT = "compile the model with jit_compile=False"
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
+    COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
+    DROP_FIGURES = "keep no figures; closing does not free one that a list keeps"
+    DROP_ITERATORS = "keep no iterators of datasets"
     DATASET_ONCE = "create the dataset once"
     LIMIT_CACHE = "give the cache a limit that fits into memory"
+    SMALL_LOGS = "keep only numbers of the logs"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
     CLOSE_SOCKETS = "close connections, or reuse one"
@@ -302,9 +306,9 @@ _OF_PLACES: Final = {
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
-    "matplotlib.Figure": Remedy.CLOSE_FIGURES,
+    "matplotlib.Figure": Remedy.DROP_FIGURES,
     "tf.data.Dataset": Remedy.DATASET_ONCE,
-    "tf.data.Iterator": Remedy.DATASET_ONCE,
+    "tf.data.Iterator": Remedy.DROP_ITERATORS,
     "keras.History": Remedy.HISTORY_DICT,
     "keras.Model": Remedy.BUILD_ONCE,
 }
@@ -331,6 +335,11 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if kept is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
+        # They share a model, whose size would be unknown: it is their logs that are large.
+        remedy = Remedy.SMALL_LOGS
+    if remedy is None and kept.base:
+        remedy = Remedy.COPY_VIEWS
     # The objects of a full one grow.
     has_room = kept.capacity is not None and kept.count < kept.capacity
     if has_room or kept.container == "functools.cache":

@@ -228,7 +228,7 @@ _FEWEST_COUNTS: Final = 2
 """A count costs a hundredth of the time since the one before: a few units, or ten."""
 
 
-_LEAST_NAMED: Final = 0.1
+_LEAST_NAMED: Final = 0.05
 """Minimum share of the growth of a place that is named beside a larger one."""
 
 _MOST_NAMED: Final = 3

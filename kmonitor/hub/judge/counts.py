@@ -218,6 +218,7 @@ def explain_count(
     newest: Sequence[NamedResource],
     *,
     saves: bool = False,
+    uses_torch: bool = True,
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
@@ -226,6 +227,8 @@ def explain_count(
     Args:
         earlier: Names and counts some units before; empty: unknown.
         saves: True if the run saved checkpoints meanwhile: a disk's space is everybody's.
+        uses_torch: False if it is known that the process has no PyTorch, whose workers share
+            memory.
     """
     cause, advice = _OF_METRICS[metric]
     if saves and metric == "disk":
@@ -238,8 +241,9 @@ def explain_count(
         default=None,
     )
     if grown is None or more[grown] <= 0 or growth.slope is None:
-        return GrowthExplanation(cause, Confidence.COUNTED, advice=advice)
+        return GrowthExplanation(cause, Confidence.COUNTED, advice=_known(advice, uses_torch))
     cause, advice = _CAUSES.get(grown.kind, (cause, advice))
+    advice = _known(advice, uses_torch)
     if _is_of_tensorflow(grown):
         advice = ()
     part = more[grown] / sum(count for count in more.values() if count > 0)
@@ -247,6 +251,13 @@ def explain_count(
     because = CounterGrowth(kind, _scaled(growth.slope, part), grown.name or grown.kind)
     function = grown.name or None
     return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)
+
+
+def _known(advice: tuple[Remedy, ...], uses_torch: bool) -> tuple[Remedy, ...]:  # noqa: FBT001
+    if uses_torch or Remedy.SHARE_LESS not in advice:
+        return advice
+    others = (each for each in advice if each is not Remedy.SHARE_LESS)
+    return tuple(others) or (Remedy.UNLINK_BLOCKS,)
 
 
 def _is_of_tensorflow(named: NamedResource) -> bool:

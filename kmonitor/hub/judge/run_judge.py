@@ -495,7 +495,10 @@ class RunJudge:
             named = self._units.named.get(metric)
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
             saves = any(unit.times.get("checkpoints") for unit in units[growth.first :])
-            return explain_count(metric, growth, earlier, after, saves=saves)
+            uses_torch = self._units.uses_torch
+            return explain_count(
+                metric, growth, earlier, after, saves=saves, uses_torch=uses_torch
+            )
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:

@@ -332,6 +332,7 @@ class RunUnits:
         named: The last six lists of names of these resources, by metric.
         allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
             the line that allocated most; None: no diagnosis in this process.
+        uses_torch: False if the process is known to have no PyTorch.
         plan: Plan of the running fit, or of the last one.
         epoch_samples: Memory during the first epoch since the last start or reload.
     """
@@ -350,6 +351,7 @@ class RunUnits:
         self.is_one_disk = False
         self.named: dict[str, deque[list[NamedResource]]] = {}
         self.allocated: tuple[float, str] | None = None
+        self.uses_torch = True
         self.epoch_samples = FirstEpochSamples()
         self.plan = FitPlan()
         self._epochs_ended = 0
@@ -455,6 +457,7 @@ class RunUnits:
             case SessionStarted():
                 self._complete_epoch()
                 self.allocated = None
+                self.uses_torch = event.backend in {"", "torch"} or "torch" in event.versions
                 self._restart(t_s)
             case ActionRecord() if event.ok and event.action == "reload" and not event.unchanged:
                 self._complete_epoch()

@@ -113,6 +113,8 @@ def retained_text(verdict: Verdict, kept: KeptObjects) -> str:
     if one is None:
         return text
     text = growth_rate_text(text, one, verdict)
+    if one.kind == "kept_objects" and verdict.cause == "kept":
+        return tr("{what} (size not known)").format(what=text)
     is_sized = kept.n_bytes is not None and one.kind == "kept_bytes"
     if not is_sized or kept.count <= 1 or _is_full(kept):
         return text
@@ -184,7 +186,7 @@ def _kind_text(kept: KeptObjects) -> str:
         "torch.Tensor with graph": tr("PyTorch tensors with their graphs"),
         "jax.Array": tr("JAX arrays"),
         "keras.Variable": tr("Keras variables"),
-        "keras.History": tr("History objects, each with its model,"),
+        "keras.History": _history_text(kept),
         "keras.Model": tr("models"),
         "pandas.DataFrame": tr("DataFrames"),
         "matplotlib.Figure": tr("figures"),
@@ -199,10 +201,62 @@ def _kind_text(kept: KeptObjects) -> str:
     if kept.shape:
         like = f"{kept.shape} {kept.dtype}".strip()
         what = tr("{what} of {like}").format(what=what, like=like)
-    return what
+    if kept.base:
+        what = tr("{what}, views that each keep a larger one of {base} alive,").format(
+            what=what, base=kept.base
+        )
+    return tr("items with {what} among what they hold").format(what=what) if kept.is_part else what
+
+
+def _history_text(kept: KeptObjects) -> str:
+    """Objects with a known size share their model, whose size is not known."""
+    is_shared = kept.n_bytes is not None
+    return tr("History objects") if is_shared else tr("History objects, each with its model,")
 
 
 def counted_change_text(value: float) -> str:
     """Change of a number of things; small ones with a tenth."""
     # Some hundred thousand blocks are shown to the last digit, two traces with tenths.
     return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
+
+
+def kept_advice_text(code: str, verdict: Verdict) -> str:
+    """Advice on objects that the script keeps; empty for other advice."""
+    place = verdict.kept.place if verdict.kept is not None else tr("the script")
+    texts = {
+        "float_of_loss": tr(
+            "keep float(loss), or loss.detach(), instead of the loss with its graph"
+        ),
+        "keep_numbers": tr(
+            "keep only numbers (float(loss), a mean), or only the most recent objects"
+        ),
+        "keep_less": tr(
+            "keep only what you need of them, such as a number or text, or only the latest"
+        ),
+        "copy_views": tr(
+            "keep a copy of the part, since a view keeps the whole array: array[:10].copy(), or"
+            " with PyTorch tensor[:10].clone()"
+        ),
+        "reset_out": tr("run %reset -f out, and end cells with a semicolon"),
+        "clear_last": tr(
+            "release the frames of the last error: sys.last_value = sys.last_traceback = None"
+        ),
+        "close_figures": tr("close each figure: plt.close(figure)"),
+        "drop_figures": tr(
+            "save each figure, then remove it from {place}: plt.close(figure) does not free what"
+            " is kept there"
+        ).format(place=place),
+        "drop_iterators": tr(
+            "do not keep iterators in {place}: each has buffers and threads of its own"
+        ).format(place=place),
+        "dataset_once": tr("create the dataset once, outside the loop"),
+        "limit_cache": tr(
+            "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
+        ),
+        "small_logs": tr(
+            "keep only the numbers in history.history: arrays that callbacks put into the logs"
+            " stay there"
+        ),
+        "history_dict": tr("keep history.history instead of the History object"),
+    }
+    return texts.get(code, "")

@@ -110,6 +110,16 @@ def time_part_text(verdict: Verdict) -> str:
     )
 
 
+def _less_often_text(verdict: Verdict) -> str:
+    text = tr("run {name} less often, for example, every n steps or epochs")
+    if verdict.state not in _SLOWER:  # it may well be what the callback is for
+        text = tr(
+            "if that is more than you want, run {name} less often, for example, every n steps or"
+            " epochs"
+        )
+    return text.format(name=verdict.name or tr("the callback"))
+
+
 def time_advice_text(code: str, verdict: Verdict) -> str:
     """Advice on a part that takes long; empty for other advice."""
     texts = {
@@ -134,9 +144,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "most of it is spent starting the workers in each epoch: use a DataLoader with "
             "persistent_workers=True"
         ),
-        "each_nth": tr("run {name} less often, for example, every n steps or epochs").format(
-            name=verdict.name or tr("the callback")
-        ),
+        "each_nth": _less_often_text(verdict),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
         "clock_speed": tr("check cooling, power limits and the CPU governor"),
         "fewer_collections": tr(

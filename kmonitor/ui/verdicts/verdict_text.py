@@ -19,6 +19,7 @@ from kmonitor.ui.verdicts.kept_text import (
     full_place_text,
     growth_rate_text,
     is_about_full_place,
+    kept_advice_text,
     kept_text,
     retained_text,
 )
@@ -235,8 +236,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
-            "memory allocated with malloc, by arrays or native code; kmonitor has not found what"
-            " retains it"
+            "memory allocated with malloc, by arrays, long texts or bytes, or native code;"
+            " kmonitor has not found what retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
@@ -327,22 +328,24 @@ def _arenas_text(fill: ArenaFill | None) -> str:
 def growing_part_text(verdict: Verdict) -> str:
     """Part of an epoch or fit in which the growth occurs.
 
-    Empty: several parts, or not known; or within epochs, where the place that retains objects says
-    more.
+    Empty: several parts, or not known; or the place that retains objects is, which says more.
     """
     if verdict.metric in TIME_METRICS:
         return time_part_text(verdict)
+    if verdict.kept is not None or verdict.where_part is None:
+        return ""
     parts = {
         "validation": tr("in validation"),
         "between_epochs": tr(
-            "between epochs: in callbacks after MonitorCallback, or in its actions"
+            "between epochs, from on_epoch_end of MonitorCallback to its next on_epoch_begin: in"
+            " other callbacks, Keras or actions of kmonitor"
         ),
         "between_fits": tr("between fits: in the script"),
     }
-    if verdict.where == "steps" and verdict.where_part is not None:
-        return "" if verdict.kept is not None else tr("It happens within epochs, not between them")
+    if verdict.where == "steps":
+        return tr("It happens within epochs, not between them")
     where = parts.get(verdict.where, "")
-    if not where or verdict.where_part is None:
+    if not where:
         return ""
     text = tr("{part} of it happens {where}")
     return text.format(part=percent_text(verdict.where_part), where=where)
@@ -394,9 +397,10 @@ def slope_text(verdict: Verdict) -> str:
             if low == high
             else tr("{rate} ({low} to {high})").format(rate=rate, low=low, high=high)
         )
-    return tr("{slope}, over {window}").format(
-        slope=text, window=units_text(verdict.window, verdict)
-    )
+    window = units_text(verdict.window, verdict)
+    if verdict.metric in COUNTED_METRICS:  # it may have grown for longer
+        return tr("{slope}, over the last {window}").format(slope=text, window=window)
+    return tr("{slope}, over {window}").format(slope=text, window=window)
 
 
 def grew_with_lines(verdict: Verdict) -> list[str]:
@@ -499,34 +503,10 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
-    text = time_advice_text(code, verdict)
+    text = time_advice_text(code, verdict) or kept_advice_text(code, verdict)
     if text:
         return VerdictAdvice(text)
-    return known.get(code) or _kept_advice().get(code) or _counted_advice().get(code)
-
-
-def _kept_advice() -> dict[str, VerdictAdvice]:
-    return {
-        "float_of_loss": VerdictAdvice(
-            tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
-        ),
-        "keep_numbers": VerdictAdvice(
-            tr("keep only numbers (float(loss), a mean), or only the most recent objects")
-        ),
-        "keep_less": VerdictAdvice(
-            tr("keep only what you need of them, such as a number or text, or only the latest")
-        ),
-        "reset_out": VerdictAdvice(tr("run %reset -f out, and end cells with a semicolon")),
-        "clear_last": VerdictAdvice(
-            tr("release the frames of the last error: sys.last_value = sys.last_traceback = None")
-        ),
-        "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("create the dataset once, outside the loop")),
-        "limit_cache": VerdictAdvice(
-            tr("give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)")
-        ),
-        "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
-    }
+    return known.get(code) or _counted_advice().get(code)
 
 
 def _counted_advice() -> dict[str, VerdictAdvice]:

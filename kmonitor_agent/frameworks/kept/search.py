@@ -14,6 +14,7 @@ are not found.
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
 
+import dataclasses
 import functools
 import io
 import sys
@@ -126,6 +127,9 @@ _NEWEST: Final = 9
 
 _MOST_IN_TREES: Final = 1000
 
+_WHOLE: Final = 0.9
+"""Share of an item from which it is called by the one array that it holds."""
+
 
 Place = tuple[str, str]
 """(Location of a container, name of its class)."""
@@ -162,6 +166,7 @@ class KeptObjectWalk:
         self._seen: set[int] = set()
         self._entries: set[int] = set()  # containers in containers that grow
         self._owned: set[int] = set()  # items that count with their container
+        self._within: dict[int, int] = {}  # containers in containers: the outer one of each
         self._reader = SizeReader()
         self._waiting: deque[tuple[Any, str]] = deque()
         self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
@@ -325,8 +330,10 @@ class KeptObjectWalk:
     def _visit_container(self, value: Any, place: str) -> None:
         key = self._add_container(value, place)
         # In a container that grows the items are measured, each with all that it holds.
-        is_constant = self._before is not None and self._before.get(key) == self.lengths[key]
-        is_record = _is_record(value) and id(value) not in self._entries
+        is_entry = id(value) in self._entries
+        is_known = self._before is not None and not is_entry  # entries are counted as they come
+        is_constant = is_known and (self._before or {}).get(key) == self.lengths[key]
+        is_record = _is_record(value) and not is_entry
         are_fields = is_record or _has_fields(value)
         for each, name in _children(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
@@ -335,6 +342,7 @@ class KeptObjectWalk:
             elif length_of(each) is not None:
                 waiting.append((each, name))
                 self._entries.add(id(each))
+                self._within[id(each)] = id(value)
 
     def _report_tree(self, value: Any, place: str) -> None:
         size = self._reader.tree(value)
@@ -353,11 +361,22 @@ class KeptObjectWalk:
             # One that was full at the first search never grew; later its items may grow.
             is_left_out = is_first and _is_full(value)
             is_measured = length >= _FEWEST and not is_left_out and not _is_record(value)
-            if is_measured and id(value) not in self._owned:
+            if is_measured and not self._counts_with_another(value):
                 try:
                     self._measure(value, length, place)
                 except RuntimeError:  # as above
                     continue
+
+    def _counts_with_another(self, value: Any) -> bool:
+        """True for a container that is measured as part of what it is in.
+
+        An outer one comes before those in it. At the first search all are measured, since the
+        inner ones may be those that grow.
+        """
+        outer = None if self._before is None else self._within.get(id(value))
+        if outer in self._owned:
+            self._owned.add(id(value))
+        return id(value) in self._owned
 
     def _measure(self, value: Any, length: int, place: Place) -> None:
         items = newest_items(value, _ALL_MEASURED)
@@ -403,9 +422,9 @@ class KeptObjectWalk:
             named = like if like and has_name else total.native
             self._report(named, length, None, place, capacity)
             return
-        is_mostly_one = total.largest is not None and 2 * total.largest_bytes >= total.n_bytes
-        if total.largest is not None and is_mostly_one and not like:
-            like = total.largest
+        if like is None and total.largest is not None and 2 * total.sized_bytes >= total.n_bytes:
+            is_part = total.largest_bytes < _WHOLE * total.n_bytes
+            like = dataclasses.replace(total.largest, is_part=is_part)
         self._report(like or _named("object"), length, n_bytes, place, capacity)
 
     def _report(
@@ -433,6 +452,8 @@ class KeptObjectWalk:
             container=place[1][:_LONGEST],
             place=place[0][:_LONGEST],
             is_on_device=like.is_on_device,
+            base=like.base[:_LONGEST],
+            is_part=like.is_part,
             capacity=capacity,
         )
 

@@ -80,6 +80,9 @@ class ObjectSize:
         is_on_device: True if the memory is on a GPU.
         has_objects: True if it refers to objects of Python, such as texts, that `n_bytes` does
             not contain.
+        base: Shape of the array of whose memory it uses a part only, and which it keeps alive;
+            empty: it uses its own, or most of it.
+        is_part: True if it stands for objects that hold such an array or tensor beside others.
     """
 
     kind: str
@@ -89,6 +92,8 @@ class ObjectSize:
     dtype: str = ""
     is_on_device: bool = False
     has_objects: bool = False
+    base: str = ""
+    is_part: bool = False
 
 
 def size_of(value: Any) -> ObjectSize | None:
@@ -122,10 +127,20 @@ def _array(value: Any) -> ObjectSize | None:
     # The owner of the memory distinguishes two arrays that were made of it.
     lender = owner if base is None else base
     dtype = fields["dtype"].__get__(value)
+    is_view = n_bytes >= _LEAST_BASE * max(1, fields["nbytes"].__get__(value))
     return ObjectSize(
-        "numpy.ndarray", n_bytes, id(lender), shape, dtype.name, has_objects=dtype.hasobject
+        "numpy.ndarray",
+        n_bytes,
+        id(lender),
+        shape,
+        dtype.name,
+        has_objects=dtype.hasobject,
+        base=str(tuple(fields["shape"].__get__(owner))) if is_view else "",
     )
 
+
+_LEAST_BASE: Final = 2
+"""Size of an array from which a view is said to keep it alive, as a multiple of the view's."""
 
 _WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
 
@@ -149,6 +164,8 @@ def _torch_tensor(value: Any) -> ObjectSize | None:
     storage = value.untyped_storage()
     kind = "torch.Tensor" if value.grad_fn is None else "torch.Tensor with graph"
     dtype = str(value.dtype).rpartition(".")[2]
+    size = max(1, value.element_size())
+    is_view = storage.nbytes() >= _LEAST_BASE * size * max(1, value.numel())
     return ObjectSize(
         kind,
         storage.nbytes(),
@@ -156,6 +173,7 @@ def _torch_tensor(value: Any) -> ObjectSize | None:
         str(tuple(value.shape)),
         dtype,
         value.device.type != "cpu",
+        base=f"({storage.nbytes() // size},)" if is_view else "",
     )
 
 
@@ -264,12 +282,14 @@ class TreeSize:
         n_bytes: Size of the parts that could be measured, bytes.
         largest: The largest array, tensor or table within; None if there is none.
         largest_bytes: Size of `largest`, bytes; after `join`, the sum over the joined objects.
+        sized_bytes: Size of all arrays, tensors and tables within, bytes.
         native: The first object within that cannot be measured; None if there is none.
     """
 
     n_bytes: float = 0.0
     largest: ObjectSize | None = None
     largest_bytes: float = 0.0
+    sized_bytes: float = 0.0
     native: ObjectSize | None = None
 
     def add(self, size: ObjectSize, scale: float) -> None:
@@ -279,12 +299,14 @@ class TreeSize:
             return
         n_bytes = scale * size.n_bytes
         self.n_bytes += n_bytes
+        self.sized_bytes += n_bytes
         if n_bytes > self.largest_bytes:
             self.largest = size
             self.largest_bytes = n_bytes
 
     def join(self, other: "TreeSize") -> None:
         self.n_bytes += other.n_bytes
+        self.sized_bytes += other.sized_bytes
         self.native = self.native or other.native
         self.largest_bytes += other.largest_bytes
         self.largest = other.largest or self.largest

@@ -309,6 +309,10 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
+        base: Shape of the array or tensor that the newest one is a view of, a part that keeps all
+            of its memory; empty: it uses at least half of its memory.
+        is_part: True if the objects are items that hold such an array or tensor beside others:
+            `shape` and `dtype` are those of the largest.
         capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
             `deque(maxlen=100)`; None: there is none, or it is unknown.
     """
@@ -321,6 +325,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     container: Name = ""
     place: Name = ""
     is_on_device: bool = False
+    base: Name = ""
+    is_part: bool = False
     capacity: Count | None = None
 
 
@@ -349,8 +355,8 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         kind: For descriptors "file", "socket", "pipe", "device", "event", "shared_memory" or
             "other"; for threads "thread"; for processes "child" or "zombie"; "block" for shared
             memory.
-        name: Path or name, with "*" in place of numbers: "data/part-*.bin"; hashed when private;
-            may be empty.
+        name: Path or name, with "*" in place of numbers, without those of folders that all share:
+            "data3/part-*.bin"; hashed when private; may be empty.
         count: Number of them.
     """
 

@@ -96,6 +96,26 @@ def test_numbers_in_names_are_one_pattern(monkeypatch: pytest.MonkeyPatch, tmp_p
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("/data/fe5/tmp1a2b/pred-{}.bin", "/data/fe5/tmp1a2b/pred-*.bin"),
+        ("/data3/run_{}/model.keras", "/data3/run_*/model.keras"),
+        ("prefetch-{}", "prefetch-*"),
+    ],
+)
+def test_numbers_of_folders_that_all_share_stay(path: str, pattern: str):
+    found = Counter(("file", path.format(n)) for n in range(20))
+
+    assert [(each.name, each.count) for each in named_resources(found)] == [(pattern, 20)]
+
+
+def test_the_name_of_a_single_file_is_a_pattern_from_the_first():
+    (named,) = named_resources(Counter({("file", "/data/fe5/pred-1.bin"): 1}))
+
+    assert named.name == "/data/fe5/pred-*.bin"
+
+
 def test_names_of_one_folder_with_nothing_in_common_are_the_folders():
     found = Counter(("file", f"/data/{name}") for name in ("abc", "xyz", "uvw", "kkk"))
 

@@ -57,6 +57,27 @@ def test_fits_that_are_alike_share_a_line_between_alarms(capsys: pytest.CaptureF
     ]
 
 
+def test_a_verdict_stored_later_has_its_place_by_time(capsys: pytest.CaptureFixture[str]):
+    started = FitStarted(t_s=1.1, fit=10, model="net", epochs=2, steps=100, batch_size=64)
+    ended = FitEnded(t_s=5.0, fit=10, how="finished", epochs_done=2)
+
+    lines = printed(capsys, [*one_fit(9), started, ALARM, ended])
+
+    assert lines[-3:] == [
+        "RAM after fit 9: growing",
+        "Fit 10 started: net, 2 epochs of 100 steps, batch size 64",
+        "Fit 10 finished after 2 epochs",
+    ]
+
+
+def test_a_verdict_stays_in_its_process(capsys: pytest.CaptureFixture[str]):
+    new_process = SessionStarted(2.0, "b", "run", "host", 1, 5.0)
+
+    lines = printed(capsys, [*one_fit(9), new_process, ALARM])
+
+    assert lines[-1] == "RAM after fit 9: growing"
+
+
 def test_few_fits_have_lines_of_their_own_and_the_model_once(
     capsys: pytest.CaptureFixture[str],
 ):

@@ -13,6 +13,7 @@ from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_jud
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.judge.units import RunUnits
 from kmonitor.ui.verdicts.verdict_text import evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
@@ -22,6 +23,7 @@ from kmonitor_agent.wire.messages.events import (
     NamedResource,
     ResourcesNamed,
     Sample,
+    SessionStarted,
     Verdict,
 )
 from tests.support.growing_run import MIB, Growing, events_of
@@ -224,6 +226,46 @@ def test_threads_of_the_script_are_named_before_tensorflows(
     found = explain_count("threads", growth, threads(0), threads(1))
 
     assert (found.function, list(found.advice)) == (name, advice)
+
+
+@pytest.mark.parametrize(
+    ("kind", "uses_torch", "advice"),
+    [
+        ("block", True, [Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS]),
+        ("block", False, [Remedy.UNLINK_BLOCKS]),
+        ("shared_memory", True, [Remedy.SHARE_LESS]),
+        ("shared_memory", False, [Remedy.UNLINK_BLOCKS]),
+    ],
+)
+def test_sharing_of_tensors_is_advice_for_pytorch_only(
+    *, kind: str, uses_torch: bool, advice: list[Remedy]
+):
+    growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
+    earlier, newest = ([NamedResource(kind, "psm_*", n)] for n in (1, 5))
+
+    found = explain_count("shared_memory", growth, earlier, newest, uses_torch=uses_torch)
+
+    assert list(found.advice) == advice
+
+
+@pytest.mark.parametrize(
+    ("backend", "versions", "uses_torch"),
+    [
+        ("", {}, True),
+        ("torch", {}, True),
+        ("tensorflow", {"torch": "2.8"}, True),
+        ("tensorflow", {"tensorflow": "2.21"}, False),
+    ],
+)
+def test_a_process_is_known_to_use_pytorch(
+    *, backend: str, versions: dict[str, str], uses_torch: bool
+):
+    units = RunUnits()
+    units.add(
+        0.0, SessionStarted(0.0, "b", "run", "host", 1, 5.0, versions=versions, backend=backend)
+    )
+
+    assert units.uses_torch is uses_torch
 
 
 def test_threads_of_units_shorter_than_a_sample_are_read_at_their_ends():

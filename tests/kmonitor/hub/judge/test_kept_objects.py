@@ -178,7 +178,8 @@ def of_places(*a_unit_mib: float) -> Callable[[int], list[KeptObjects]]:
         ((3.0, 3.0), ["place0", "place1"]),
         ((2.0, 2.0, 2.0), ["place0", "place1", "place2"]),
         ((2.0, 1.0, 1.5, 3.0), ["place3", "place0", "place2"]),
-        ((7.0, 0.5), ["place0"]),
+        ((7.0, 0.6), ["place0", "place1"]),
+        ((7.0, 0.3), ["place0"]),
     ],
 )
 def test_places_that_explain_growth_together_are_named_largest_first(
@@ -248,6 +249,19 @@ def test_figures_whose_size_is_not_known_are_named_by_their_number():
     assert verdict.grew_with[0].per_unit == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [("matplotlib.Figure", "drop_figures"), ("tf.data.Iterator", "drop_iterators")],
+)
+def test_what_a_list_keeps_is_to_be_dropped_from_it(kind: str, advice: str):
+    def in_a_list(unit: int) -> list[KeptObjects]:
+        return [KeptObjects(kind, unit, None, container="list", place="Plot.kept")]
+
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), in_a_list))
+
+    assert verdict.advice == [advice, "restart"]
+
+
 def test_figures_of_a_few_units_only_are_not_named():
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), lambda unit: figures(unit // 5)))
 
@@ -295,6 +309,8 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, place="Out"), "reset_out"),
         (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
+        (replace(ARRAYS, kind="keras.History"), "small_logs"),
+        (replace(ARRAYS, base="(8192, 2048)"), "copy_views"),
         (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),
         (replace(ARRAYS, kind="object"), "keep_less"),
         (replace(ARRAYS, container="functools.cache"), "limit_cache"),

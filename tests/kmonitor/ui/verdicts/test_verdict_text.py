@@ -155,8 +155,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "malloc",
             "",
             (
-                "memory allocated with malloc, by arrays or native code; kmonitor has not"
-                " found what retains it"
+                "memory allocated with malloc, by arrays, long texts or bytes, or native code;"
+                " kmonitor has not found what retains it"
             ),
         ),
         ("native", "", "native code retains memory allocated with malloc; Python code does not"),
@@ -362,6 +362,58 @@ def test_what_the_script_keeps_is_named_with_its_place_and_size():
     )
 
 
+def test_items_that_hold_arrays_beside_others_are_not_called_arrays():
+    assert KEPT.kept is not None
+
+    text = cause_text(replace(KEPT, kept=replace(KEPT.kept, is_part=True)))
+
+    assert with_plain_spaces(text).startswith(
+        "items with NumPy arrays of (32, 1000) float32 among what they hold are retained in"
+    )
+
+
+def test_a_count_says_that_its_window_is_the_last():
+    threads = replace(LEAK, metric="threads", slope=1.0, slope_low=1.0, slope_high=1.0, window=9)
+
+    assert with_plain_spaces(slope_text(threads)) == "+1.00 / epoch, over the last 9 epochs"
+
+
+def test_a_callback_that_takes_long_as_ever_may_be_wanted():
+    steady = replace(
+        LEAK, metric="epoch_time", state="steady", cause="part", where="callbacks", name="Pace"
+    )
+
+    (steady_advice,) = advice_of(replace(steady, advice=["each_nth"]))
+    (slower_advice,) = advice_of(replace(steady, state="growing", advice=["each_nth"]))
+
+    assert steady_advice.text.startswith("if that is more than you want, run Pace less often")
+    assert slower_advice.text.startswith("run Pace less often")
+
+
+def test_history_objects_of_known_size_share_their_model():
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, kind="keras.History", shape="", dtype="")
+
+    assert cause_text(replace(KEPT, kept=kept)).startswith("History objects are retained in")
+
+
+def test_advice_on_figures_in_a_list_names_the_list():
+    (advice,) = advice_of(replace(KEPT, advice=["drop_figures"]))
+
+    assert "remove it from Recorder.history" in advice.text
+
+
+def test_views_say_that_they_keep_a_larger_array():
+    assert KEPT.kept is not None
+
+    text = cause_text(replace(KEPT, kept=replace(KEPT.kept, base="(1200, 1000)")))
+
+    assert with_plain_spaces(text).startswith(
+        "NumPy arrays of (32, 1000) float32, views that each keep a larger one of (1200, 1000)"
+        " alive, are retained in Recorder.history"
+    )
+
+
 def test_objects_of_which_a_step_keeps_less_than_one_say_their_size():
     grew = [CorrelatedGrowth("kept_bytes", MIB / 2, MIB / 2, MIB / 2, "Recorder.history")]
 
@@ -470,6 +522,7 @@ def test_figures_are_counted_and_not_weighed():
 
     assert with_plain_spaces(text) == (
         "figures are retained in pyplot, which retains each figure that is not closed: +1 / epoch"
+        " (size not known)"
     )
 
 
@@ -495,9 +548,13 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "float_of_loss",
         "keep_numbers",
         "keep_less",
+        "copy_views",
         "reset_out",
         "clear_last",
         "close_figures",
+        "drop_figures",
+        "drop_iterators",
+        "small_logs",
         "dataset_once",
         "history_dict",
         "limit_cache",
@@ -514,14 +571,16 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
     ("where", "words"),
     [
         ("validation", "92% of it happens in validation"),
-        ("between_epochs", "in callbacks after MonitorCallback"),
+        ("between_epochs", "from on_epoch_end of MonitorCallback to its next on_epoch_begin"),
         ("between_fits", "between fits"),
     ],
 )
 def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
-    lines = evidence_lines(replace(KEPT, where=where, where_part=0.92))
+    at_known_place = replace(KEPT, where=where, where_part=0.92)
+    grows = replace(at_known_place, cause="unknown", kept=None)
 
-    assert any(words in with_plain_spaces(line) for line in lines)
+    assert any(words in with_plain_spaces(line) for line in evidence_lines(grows))
+    assert not any(words in with_plain_spaces(each) for each in evidence_lines(at_known_place))
 
 
 def test_growth_within_epochs_is_said_where_no_place_is_known():

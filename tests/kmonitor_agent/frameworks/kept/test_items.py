@@ -1,0 +1,123 @@
+"""Items that hold several things: what they are called, and that nothing in them counts twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.sizes import size_of
+from kmonitor_agent.wire.messages.events import KeptObjects
+
+pytestmark = pytest.mark.usefixtures("this_module_alone")
+
+MIB = 2**20
+
+
+class Recorder:
+    """A callback of the script's."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def array(mib: float = 1.0) -> Any:
+    return np.zeros((int(mib * 1024), 256), "float32")
+
+
+def of_recorder(walk: KeptObjectWalk, held: Any) -> list[KeptObjects]:
+    """Findings in a recorder; the search also sees what pytest keeps of parametrized tests."""
+    found = walk.search([Recorder(held)], None)
+    return [each for each in found if each.place.startswith("Recorder.")]
+
+
+def last_search(
+    held: dict[int, Any], make: Callable[[], Any], times: int = 4
+) -> list[KeptObjects]:
+    """Findings of the last of several searches, between which a dict gets new values."""
+    found: list[KeptObjects] = []
+    lengths = None
+    for _ in range(times):
+        held.update({len(held) + n: make() for n in range(3)})
+        walk = KeptObjectWalk(lengths)
+        found = of_recorder(walk, held)
+        lengths = walk.lengths
+    return found
+
+
+def result() -> dict[str, Any]:
+    return {"images": array(4.0), "scores": array(), "pred": [float(n) for n in range(40_000)]}
+
+
+def test_a_list_in_each_item_counts_with_the_items_only():
+    found = last_search({}, result)
+
+    assert [each.place for each in found] == ["Recorder.held"]
+    assert found[0].n_bytes == pytest.approx(12 * (5.0 * MIB + 40_000 * 32), rel=0.02)
+
+
+def test_a_list_that_grows_in_a_dict_of_constant_length_is_named():
+    columns: dict[str, list[Any]] = {"loss": [], "images": []}
+    found: list[KeptObjects] = []
+    lengths = None
+    for n in range(4):
+        columns["loss"].append(float(n))
+        columns["images"].append(array())
+        walk = KeptObjectWalk(lengths)
+        found = of_recorder(walk, columns)
+        lengths = walk.lengths
+
+    assert [each.place for each in found] == ['Recorder.held["images"]']
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "is_part"),
+    [
+        (lambda: {"image": array(2.0), "text": "x"}, "(2048, 256)", False),
+        (lambda: (array(), array()), "(1024, 256)", True),
+        (lambda: [array(0.25) for _ in range(8)], "(256, 256)", True),
+        (result, "(4096, 256)", True),
+    ],
+)
+def test_items_are_called_by_an_array_only_if_they_are_that_array(
+    *, make: Callable[[], Any], shape: str, is_part: bool
+):
+    (found, *_) = last_search({}, make)
+
+    assert (found.kind, found.shape, found.is_part) == ("numpy.ndarray", shape, is_part)
+
+
+@pytest.mark.parametrize(
+    ("make", "base"),
+    [
+        (lambda: array()[:10], "(1024, 256)"),
+        (lambda: array()[:10][:2], "(1024, 256)"),
+        (lambda: array().reshape(256, 1024)[:1000], ""),
+        (array()[:10].copy, ""),
+        (array, ""),
+    ],
+)
+def test_views_name_the_array_that_they_keep(make: Callable[[], Any], base: str):
+    assert size_base(make()) == base
+
+
+def size_base(value: Any) -> str:
+    size = size_of(value)
+    assert size is not None
+    return size.base
+
+
+def test_views_in_a_list_are_found_with_the_array_that_each_keeps():
+    (found,) = last_search({}, lambda: array()[:10])
+
+    assert (found.shape, found.base) == ("(10, 256)", "(1024, 256)")
+    assert found.n_bytes == 12 * MIB
+
+
+def test_views_of_tensors_name_what_they_keep():
+    torch = pytest.importorskip("torch")
+
+    assert size_base(torch.zeros(1024, 256)[:10]) == "(262144,)"
+    assert size_base(torch.zeros(1024, 256)[:10].clone()) == ""
+    assert size_base(torch.zeros(1024, 256).T) == ""
