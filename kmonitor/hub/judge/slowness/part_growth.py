@@ -92,7 +92,7 @@ def _is_measured(growth: Growth, seconds: Floats) -> bool:
 
 
 def _faster_of_two(seconds: Floats) -> Floats:
-    """Of each unit and the next the faster one; the last as it is."""
+    """The faster one of each unit and the next; the last as it is."""
     return np.append(np.minimum(seconds[:-1], seconds[1:]), seconds[-1:])
 
 
