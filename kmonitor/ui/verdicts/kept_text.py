@@ -29,14 +29,14 @@ def kept_text(verdict: Verdict) -> str:
     if kept is None:
         return tr("the script retains more and more objects")
     texts = [retained_text(verdict, kept)]
+    if _is_full(kept):
+        text = tr("it holds no more than {n} objects, but they are growing")
+        texts.append(text.format(n=count_text(kept.count)))
     sized = [one for one in verdict.grew_with if one.name and one.kind == "kept_bytes"]
     others = [one for one in sized if one is not _growth_of(kept, verdict)]
     texts += [growth_rate_text(one.name, one, verdict) for one in others]
     end = _end_bytes(kept)
-    if _is_full(kept):
-        text = tr("it holds no more than {n} objects, but they are growing")
-        texts.append(text.format(n=count_text(kept.count)))
-    elif end is not None:
+    if end is not None and not _is_full(kept):
         full = tr("full at {n} objects and about {size}")
         texts.append(full.format(n=count_text(kept.capacity or 0), size=bytes_text(end)))
     explained = explained_share(verdict)
