@@ -113,9 +113,16 @@ _AMONG: Final = 4
 _GOES_ON: Final = 6
 _EVEN_BYTES: Final = 8
 _BYTES: Final = frozenset({CounterKind.NATIVE_BYTES, CounterKind.ALLOCATOR_BYTES})
+_LEAST_READINGS: Final = 4
+_SHARED_UNITS: Final = 7
+"""Units over which shared memory must grow, as in `counts` where its end is far."""
+
+_EVEN_SHARED: Final = 0.3
+"""Smallest rate of shared memory as a part of the median, as in `counts`."""
+
 _CODE_AMONG: Final = 12
-"""Units considered for code, which is read every few seconds: not every short unit has a reading
-of its own."""
+"""Units considered for code and shared memory, which are read every second or few: not every short
+unit has a reading of its own."""
 
 
 def steadily_counted_growth(
@@ -140,6 +147,8 @@ def steadily_counted_growth(
 
 def _steady_growth(counter: Counter) -> float:
     """Change per unit that the last units agree on; 0 if they disagree."""
+    if counter.kind is CounterKind.NAMED_BYTES:
+        return _steady_rate(counter.values[-_CODE_AMONG - 1 :])
     if counter.kind in _BYTES:
         added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
         is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
@@ -155,6 +164,17 @@ def _steady_growth(counter: Counter) -> float:
     return float(np.mean(added)) if is_steady else 0.0
 
 
+def _steady_rate(values: Floats) -> float:
+    """Change per unit between readings that not every unit has; 0 if they disagree."""
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _LEAST_READINGS or at[-1] - at[0] < _SHARED_UNITS:
+        return 0.0
+    rates = np.diff(values[at]) / np.diff(at)
+    if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * float(np.median(rates)):
+        return 0.0
+    return float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
+
+
 def _is_of_pipeline(counter: Counter) -> bool:
     return counter.function.startswith(OF_PIPELINES)
 
@@ -167,6 +187,9 @@ _LEAST_A_UNIT: Final = {
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4
 """Share of the growth from which bytes explain it."""
+
+_SHARED_PART: Final = 0.5
+"""The same for blocks of shared memory, which other processes may use too."""
 
 BYTES_A_BLOCK: Final = 128.0
 """Average size of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
@@ -278,5 +301,7 @@ def _least(kind: CounterKind, growth: Growth) -> float:
     found = _LEAST_A_UNIT.get(kind)
     if found is not None:
         return found
-    least = _LEAST_PART_OF_GROWTH * (growth.slope.middle if growth.slope else 0.0)
+    is_shared = kind is CounterKind.NAMED_BYTES
+    part = _SHARED_PART if is_shared else _LEAST_PART_OF_GROWTH
+    least = part * (growth.slope.middle if growth.slope else 0.0)
     return least / BYTES_A_BLOCK if kind is CounterKind.BLOCKS else least

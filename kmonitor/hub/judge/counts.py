@@ -5,6 +5,7 @@ growing after four additions about even where its end is near, after seven where
 a pool which warms up is left alone. Disks count here too, because written bytes add up alike.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -186,7 +187,7 @@ _CAUSES: Final[dict[str, tuple[Cause, tuple[Remedy, ...]]]] = {
     "file": (Cause.FILES, (Remedy.CLOSE_FILES,)),
     "socket": (Cause.FILES, (Remedy.CLOSE_SOCKETS,)),
     "pipe": (Cause.FILES, (Remedy.CLOSE_PIPES,)),
-    "shared_memory": (Cause.FILES, (Remedy.SHARE_LESS,)),
+    "shared_memory": (Cause.FILES, (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS)),
     "thread": (Cause.THREADS, (Remedy.POOL_ONCE,)),
     "child": (Cause.PROCESSES, (Remedy.FEWER_WORKERS, Remedy.WAIT_FOR_CHILDREN)),
     "zombie": (Cause.ZOMBIES, (Remedy.WAIT_FOR_CHILDREN,)),
@@ -207,36 +208,66 @@ def _scaled(slope: Slope, part: float) -> Slope:
 
 
 def explain_count(
-    metric: VerdictMetric,
-    growth: Growth,
-    earlier: Sequence[NamedResource],
-    newest: Sequence[NamedResource],
+    metric: VerdictMetric, growth: Growth, tables: Sequence[Sequence[NamedResource]]
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
     TensorFlow's own threads come last, and without one: its pools grow with the work they have.
 
     Args:
-        earlier: Names and counts some units before; empty: unknown.
+        tables: Names and counts, some units apart, the newest last; fewer than two: unknown.
     """
     cause, advice = _OF_METRICS[metric]
-    counts = {(each.kind, each.name): each.count for each in earlier}
-    more = {each: each.count - counts.get((each.kind, each.name), 0) for each in newest if earlier}
-    grown = max(
-        more,
-        key=lambda each: (more[each] > 0 and not _is_of_tensorflow(each), more[each]),
-        default=None,
-    )
-    if grown is None or more[grown] <= 0 or growth.slope is None:
+    grown = _grown_names(tables)
+    named, count = next(iter(grown.items()), (None, 0))
+    if named is None or growth.slope is None:
         return GrowthExplanation(cause, Confidence.COUNTED, advice=advice)
-    cause, advice = _CAUSES.get(grown.kind, (cause, advice))
-    if _is_of_tensorflow(grown):
+    cause, advice = _CAUSES.get(named.kind, (cause, advice))
+    if _is_of_tensorflow(named):
         advice = ()
-    part = more[grown] / sum(count for count in more.values() if count > 0)
-    kind = CounterKind.NAMED_BYTES if grown.kind == "block" else CounterKind.NAMED
-    because = CounterGrowth(kind, _scaled(growth.slope, part), grown.name or grown.kind)
-    function = grown.name or None
+    part = count / sum(grown.values())
+    kind = CounterKind.NAMED_BYTES if named.kind == "block" else CounterKind.NAMED
+    because = CounterGrowth(kind, _scaled(growth.slope, part), named.name or named.kind)
+    function = named.name or None
     return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)
+
+
+def _grown_names(tables: Sequence[Sequence[NamedResource]]) -> dict[NamedResource, int]:
+    """Names that have become more numerous, and by how much; the one to report first.
+
+    The kind with the largest growth comes first, even where its names differ. What has not grown
+    since the last table has stopped, as descriptors that a framework opens at its start.
+    """
+    if len(tables) < _FEWEST_TABLES:
+        return {}
+    first, last = (
+        {(each.kind, each.name): each.count for each in table} for table in (tables[0], tables[-2])
+    )
+    more = {each: each.count - first.get((each.kind, each.name), 0) for each in tables[-1]}
+    more = {each: count for each, count in more.items() if count > 0}
+    lately = (each for each in more if each.count > last.get((each.kind, each.name), 0))
+    more = {each: more[each] for each in lately} or more
+    by_kind = Counter[str]()
+    for each, count in more.items():
+        by_kind[each.kind] += count
+    order = sorted(
+        more, key=lambda each: (_is_of_tensorflow(each), -by_kind[each.kind], -more[each])
+    )
+    return {each: more[each] for each in order}
+
+
+_FEWEST_TABLES: Final = 2
+
+
+def with_block_names(
+    found: GrowthExplanation, growth: Growth, tables: Sequence[Sequence[NamedResource]]
+) -> GrowthExplanation:
+    """The same explanation of memory by shared blocks, with the name of most of them."""
+    named = explain_count("shared_memory", growth, tables).function
+    if named is None:
+        return found
+    because = tuple(replace(one, function=named) for one in found.because)
+    return replace(found, function=named, because=because)
 
 
 def _is_of_tensorflow(named: NamedResource) -> bool:

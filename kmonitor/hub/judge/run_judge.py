@@ -29,7 +29,12 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     with_newest_kept,
 )
-from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
+from kmonitor.hub.judge.counts import (
+    COUNT_RULES,
+    explain_count,
+    next_count_judgement,
+    with_block_names,
+)
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
@@ -475,9 +480,7 @@ class RunJudge:
         if judgement.state not in EXPLAINED or growth is None:
             return self._of_first_epoch(metric)
         if metric in COUNT_RULES:
-            named = self._units.named.get(metric)
-            earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
-            return explain_count(metric, growth, earlier, after)
+            return explain_count(metric, growth, self._units.named.get(metric, ()))
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
@@ -496,6 +499,9 @@ class RunJudge:
         )
         if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
+        if found is not None and found.cause is Cause.BLOCKS:
+            tables = self._units.named.get("shared_memory", ())
+            return with_block_names(found, growth, tables)
         return found
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:

@@ -33,6 +33,7 @@ def _on_host(unit: Unit) -> float:
 _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
     CounterKind.CODE: lambda unit: unit.code_regions,
     CounterKind.FUNCTIONS: lambda unit: unit.registered,
+    CounterKind.NAMED_BYTES: lambda unit: unit.low.get("shared_memory", math.nan),
     CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
     CounterKind.ALLOCATOR_BYTES: _on_host,
     CounterKind.BLOCKS: lambda unit: unit.python_blocks,
