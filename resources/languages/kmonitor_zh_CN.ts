@@ -6622,6 +6622,16 @@
         <translation>训练的子进程占用越来越多</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>child processes that are never reaped ({name}) may retain it</source>
+        <translation>从未被回收的子进程（{name}）可能占着它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>child processes that never end ({name}) may retain it</source>
+        <translation>从不结束的子进程（{name}）可能占着它</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>children: {shares}</source>
         <translation>子进程：{shares}</translation>
@@ -6713,11 +6723,6 @@
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>copy the data you receive from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>count</source>
-        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -6932,6 +6937,11 @@
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>files, sockets or pipes that are never closed ({name}) may retain it</source>
+        <translation>从不关闭的文件、套接字或管道（{name}）可能占着它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7900,6 +7910,11 @@
         <translation>所保留对象的数量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>number of them</source>
+        <translation>其数量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>numbers</source>
         <translation>数字</translation>
@@ -8848,6 +8863,11 @@
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>threads are started and never end</source>
         <translation>启动的线程不结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>threads that never end ({name}) may retain it</source>
+        <translation>从不结束的线程（{name}）可能占着它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>

@@ -18,7 +18,7 @@ from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth, WhyNot
 from kmonitor.hub.judge.statistics import Floats
-from kmonitor_agent.wire.messages.events import NamedResource
+from kmonitor_agent.wire.messages.events import NamedResource, ResourcesNamed
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _MIB: Final = 2.0**20
@@ -208,7 +208,7 @@ def _scaled(slope: Slope, part: float) -> Slope:
 
 
 def explain_count(
-    metric: VerdictMetric, growth: Growth, tables: Sequence[Sequence[NamedResource]]
+    metric: VerdictMetric, growth: Growth, tables: Sequence[ResourcesNamed]
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
@@ -218,12 +218,12 @@ def explain_count(
         tables: Names and counts, some units apart, the newest last; fewer than two: unknown.
     """
     cause, advice = _OF_METRICS[metric]
-    grown = _grown_names(tables)
+    grown = grown_names(tables)
     named, count = next(iter(grown.items()), (None, 0))
     if named is None or growth.slope is None:
         return GrowthExplanation(cause, Confidence.COUNTED, advice=advice)
     cause, advice = _CAUSES.get(named.kind, (cause, advice))
-    if _is_of_tensorflow(named):
+    if is_of_tensorflow(named):
         advice = ()
     part = count / sum(grown.values())
     kind = CounterKind.NAMED_BYTES if named.kind == "block" else CounterKind.NAMED
@@ -232,7 +232,7 @@ def explain_count(
     return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)
 
 
-def _grown_names(tables: Sequence[Sequence[NamedResource]]) -> dict[NamedResource, int]:
+def grown_names(tables: Sequence[ResourcesNamed]) -> dict[NamedResource, int]:
     """Names that have become more numerous, and by how much; the one to report first.
 
     The kind with the largest growth comes first, even where its names differ. What has not grown
@@ -241,9 +241,10 @@ def _grown_names(tables: Sequence[Sequence[NamedResource]]) -> dict[NamedResourc
     if len(tables) < _FEWEST_TABLES:
         return {}
     first, last = (
-        {(each.kind, each.name): each.count for each in table} for table in (tables[0], tables[-2])
+        {(each.kind, each.name): each.count for each in table}
+        for table in (tables[0].named, tables[-2].named)
     )
-    more = {each: each.count - first.get((each.kind, each.name), 0) for each in tables[-1]}
+    more = {each: each.count - first.get((each.kind, each.name), 0) for each in tables[-1].named}
     more = {each: count for each, count in more.items() if count > 0}
     lately = (each for each in more if each.count > last.get((each.kind, each.name), 0))
     more = {each: more[each] for each in lately} or more
@@ -251,7 +252,7 @@ def _grown_names(tables: Sequence[Sequence[NamedResource]]) -> dict[NamedResourc
     for each, count in more.items():
         by_kind[each.kind] += count
     order = sorted(
-        more, key=lambda each: (_is_of_tensorflow(each), -by_kind[each.kind], -more[each])
+        more, key=lambda each: (is_of_tensorflow(each), -by_kind[each.kind], -more[each])
     )
     return {each: more[each] for each in order}
 
@@ -259,16 +260,6 @@ def _grown_names(tables: Sequence[Sequence[NamedResource]]) -> dict[NamedResourc
 _FEWEST_TABLES: Final = 2
 
 
-def with_block_names(
-    found: GrowthExplanation, growth: Growth, tables: Sequence[Sequence[NamedResource]]
-) -> GrowthExplanation:
-    """The same explanation of memory by shared blocks, with the name of most of them."""
-    named = explain_count("shared_memory", growth, tables).function
-    if named is None:
-        return found
-    because = tuple(replace(one, function=named) for one in found.because)
-    return replace(found, function=named, because=because)
-
-
-def _is_of_tensorflow(named: NamedResource) -> bool:
+def is_of_tensorflow(named: NamedResource) -> bool:
+    """True for TensorFlow's own threads."""
     return named.kind == "thread" and named.name.startswith("tf_")

@@ -29,12 +29,7 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     with_newest_kept,
 )
-from kmonitor.hub.judge.counts import (
-    COUNT_RULES,
-    explain_count,
-    next_count_judgement,
-    with_block_names,
-)
+from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
@@ -55,6 +50,7 @@ from kmonitor.hub.judge.forecast import (
     spacing,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.resources_beside import with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
@@ -265,7 +261,7 @@ class RunJudge:
         if passing is not None:
             return _verdict_on_rise(details, passing, forecast)
         return verdict_event(
-            details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
+            details, self._explanation(metric, judgement, counters, measured, kind), forecast
         )
 
     def _forecast(
@@ -473,7 +469,7 @@ class RunJudge:
         metric: VerdictMetric,
         judgement: Judgement,
         counters: list[Counter],
-        newest: Unit,
+        measured: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
         growth = judgement.growth
@@ -493,16 +489,15 @@ class RunJudge:
         found = explain_growth(
             growth,
             grew_with,
-            changed=newest.changed,
+            changed=measured[-1].changed,
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
         if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
-        if found is not None and found.cause is Cause.BLOCKS:
-            tables = self._units.named.get("shared_memory", ())
-            return with_block_names(found, growth, tables)
-        return found
+        if metric != "ram" or found is None:
+            return found
+        return with_resources(found, growth, measured, kind, self._units.named)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":

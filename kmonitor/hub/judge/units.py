@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from kmonitor.hub.judge.bounded_places import have_filled
 from kmonitor.hub.judge.causes import FirstEpochSamples
@@ -28,7 +29,6 @@ from kmonitor_agent.wire.messages.events import (
     KeptObjects,
     LimitsInForce,
     ModelFacts,
-    NamedResource,
     ObjectsCounted,
     ResourcesNamed,
     Sample,
@@ -322,7 +322,7 @@ class RunUnits:
         ram_bound: Owner of the nearest bound.
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
-        named: The last six lists of names of these resources, by metric.
+        named: The last six lists of names of these resources, at run times, by metric.
         allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
             the line that allocated most; None: no diagnosis in this process.
         plan: Plan of the running fit, or of the last one.
@@ -339,7 +339,7 @@ class RunUnits:
         self.ram_bound: Literal["host", "cgroup", "address_space"] = "host"
         self.vram_of: float | None = None
         self.counts_of: dict[VerdictMetric, float] = {}
-        self.named: dict[str, deque[list[NamedResource]]] = {}
+        self.named: dict[str, deque[ResourcesNamed]] = {}
         self.allocated: tuple[float, str] | None = None
         self.epoch_samples = FirstEpochSamples()
         self.plan = FitPlan()
@@ -371,7 +371,7 @@ class RunUnits:
             case Sample():
                 self.add_samples(np.array([t_s]), columns_of(event))
             case GraphSize() | ObjectsCounted() | ResourcesNamed():
-                self._count(event)
+                self._count(t_s, event)
             case EpochStarted():
                 self._complete_epoch()
                 self._open[UnitKind.EPOCH].start_s = t_s
@@ -449,12 +449,12 @@ class RunUnits:
                 self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**LEVELS, self._allocator: each.field}
 
-    def _count(self, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
+    def _count(self, t_s: float, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):
             self._graph(event)
         elif isinstance(event, ResourcesNamed):
             names = self.named.setdefault(event.metric, deque(maxlen=_TABLES))
-            names.append(event.named)
+            names.append(replace(event, t_s=t_s))
         elif not event.why:
             for per, units in self.completed.items():
                 if have_filled(event.kept, units):

@@ -24,6 +24,24 @@ def endless_text(cause: str) -> str:
     return texts.get(cause, "")
 
 
+def retainers_text(verdict: Verdict) -> str:
+    """Resources beside which memory grows: "threads that never end (prefetch-*) may retain it".
+
+    Empty with another cause, and for verdicts on the resources themselves.
+    """
+    if verdict.metric != "ram":
+        return ""
+    texts = {
+        "files": tr("files, sockets or pipes that are never closed ({name}) may retain it"),
+        "threads": tr("threads that never end ({name}) may retain it"),
+        "processes": tr("child processes that never end ({name}) may retain it"),
+        "zombies": tr("child processes that are never reaped ({name}) may retain it"),
+    }
+    growth = next((one for one in verdict.grew_with if one.kind == "named"), None)
+    text = texts.get(verdict.cause, "")
+    return text.format(name=growth.name) if growth is not None else ""
+
+
 def counted_advice_text(code: str) -> str:
     """Remedy for a resource that is not given back; empty if the code is of none."""
     texts = {

@@ -17,6 +17,7 @@ from kmonitor.ui.verdicts.counted_text import (
     counted_advice_text,
     counted_cause_text,
     endless_text,
+    retainers_text,
 )
 from kmonitor.ui.verdicts.kept_text import (
     counted_change_text,
@@ -221,7 +222,7 @@ def cause_text(verdict: Verdict) -> str:
     """Cause of the growth, if it was found; empty if there were no measurements for it."""
     if verdict.metric in COUNTED_METRICS:
         return counted_cause_text(verdict)
-    return _memory_cause_text(verdict)
+    return retainers_text(verdict) or _memory_cause_text(verdict)
 
 
 def _memory_cause_text(verdict: Verdict) -> str:
@@ -358,7 +359,7 @@ def confidence_text(verdict: Verdict) -> str:
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
     fitting = tr("Likely: this is the usual cause of such growth, but it is not proven here")
-    if is_time:
+    if is_time or retainers_text(verdict):
         fitting = tr("Likely: it changed at the same time, but it is not proven to be the cause")
     texts = {
         "counted": tr("Measured: it grew over the same period"),
@@ -529,7 +530,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "children_bytes": tr("memory of child processes"),
         "kept_bytes": tr("retained objects"),
         "kept_objects": tr("number of retained objects"),
-        "named": tr("count"),
+        "named": tr("number of them"),
         "major_faults": tr("major page faults"),
         "collections": tr("full garbage collections"),
         "named_bytes": tr("shared memory"),

@@ -164,9 +164,15 @@ def test_threads_of_the_script_are_named_before_tensorflows(
 
     growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
 
-    found = explain_count("threads", growth, [threads(0), threads(1)])
+    found = explain_count("threads", growth, tables_of("threads", threads(0), threads(1)))
 
     assert (found.function, list(found.advice)) == (name, advice)
+
+
+def tables_of(metric: str, *tables: list[NamedResource]) -> list[ResourcesNamed]:
+    return [
+        ResourcesNamed(t_s=10.0 * n, metric=metric, named=each) for n, each in enumerate(tables)
+    ]
 
 
 def test_descriptors_that_no_longer_grow_are_not_named():
@@ -178,7 +184,9 @@ def test_descriptors_that_no_longer_grow_are_not_named():
 
     growth = Growth(None, 0, 4, 8.0, Slope(2.0, 2.0, 2.0))
 
-    found = explain_count("open_files", growth, [files(0), files(1), files(2)])
+    found = explain_count(
+        "open_files", growth, tables_of("open_files", files(0), files(1), files(2))
+    )
 
     assert found.function == "/dev/shm/psm_*"  # noqa: S108
     assert found.advice == (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS)
@@ -188,10 +196,9 @@ def test_the_kind_that_grows_most_is_named_though_its_names_differ():
     names = [NamedResource("socket", f"host-{chr(97 + n)}", 2) for n in range(6)]
     before = [NamedResource("event", "eventfd", 1)]
     growth = Growth(None, 0, 4, 12.0, Slope(3.0, 3.0, 3.0))
+    after = [NamedResource("event", "eventfd", 5), *names]
 
-    found = explain_count(
-        "open_files", growth, [before, [NamedResource("event", "eventfd", 5), *names]]
-    )
+    found = explain_count("open_files", growth, tables_of("open_files", before, after))
 
     assert found.advice == (Remedy.CLOSE_SOCKETS,)
 

@@ -65,3 +65,54 @@ def test_counted_blocks_are_called_within_eight_units(each: int, by_unit: int):
     called = [one for one in found if one.state == "growing" and one.cause == "blocks"]
     assert called[0].unit <= by_unit
     assert called[-1] is found[-1]
+
+
+KINDS = {"threads": "thread", "open_files": "file", "processes": "child"}
+
+
+def beside(metric: str, name: str, a_unit: int, n: int = 14) -> Iterator[Event]:
+    """A run whose memory and number of resources of one name grow."""
+    for event in events_of(Growing(ram_mib=8.0), n):
+        if not isinstance(event, Sample) or event.epoch is None:
+            yield event
+            continue
+        count = 5 + a_unit * event.epoch
+        fields = {metric: 20.0 + count}
+        yield replace(event, **fields)
+        if event.epoch % 3 == 0:
+            named = [NamedResource(KINDS[metric], name, count)]
+            yield ResourcesNamed(t_s=event.t_s, metric=metric, named=named)
+
+
+@pytest.mark.parametrize(
+    ("metric", "cause", "text", "advice"),
+    [
+        ("threads", "threads", "threads that never end (part-*) may retain it", "pool_once"),
+        (
+            "open_files",
+            "files",
+            "files, sockets or pipes that are never closed (part-*) may retain it",
+            "close_files",
+        ),
+        (
+            "processes",
+            "processes",
+            "child processes that never end (part-*) may retain it",
+            "fewer_workers",
+        ),
+    ],
+)
+def test_resources_that_grow_beside_memory_fit_it(metric: str, cause: str, text: str, advice: str):
+    verdict = verdicts_on_ram(beside(metric, "part-*", 1))[-1]
+
+    assert (verdict.state, verdict.cause, verdict.sureness) == ("growing", cause, "fitting")
+    assert text in with_plain_spaces(verdict_headline(verdict))
+    assert verdict.advice[0] == advice
+    assert "diagnose" in verdict.advice
+
+
+@pytest.mark.parametrize(("name", "a_unit"), [("tf_Compute", 2), ("part-*", 0)])
+def test_threads_of_tensorflow_or_that_do_not_grow_fit_nothing(name: str, a_unit: int):
+    verdict = verdicts_on_ram(beside("threads", name, a_unit))[-1]
+
+    assert (verdict.state, verdict.cause) == ("growing", "unknown")
