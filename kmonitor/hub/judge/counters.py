@@ -1,5 +1,6 @@
 """Counters beside memory, and which of them grew over the same units."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -49,12 +50,14 @@ class Counter:
             `[n]`.
         function: Function that the traces belong to; empty: all.
         kept: Kept objects and their place, as last counted.
+        most_share: Multiple of the judged growth beyond which kept bytes do not explain it.
     """
 
     kind: CounterKind
     values: Floats
     function: str = ""
     kept: KeptObjects | None = None
+    most_share: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +290,7 @@ def _kept_growth(
     rates = np.diff(values[at]) / np.diff(at)
     middle = float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
     if counter.kind is CounterKind.KEPT_BYTES:
-        explains = middle >= share * growth.slope.middle
+        explains = share <= middle / growth.slope.middle <= counter.most_share
     else:
         least = 0.0 if len(at) > _FEWEST_COUNTS else _ONE_A_UNIT
         explains = np.count_nonzero(rates > least) >= _OF_INTERVALS * len(rates)

@@ -235,8 +235,8 @@ def explain_count(
 def grown_names(tables: Sequence[ResourcesNamed]) -> dict[NamedResource, int]:
     """Names that have become more numerous, and by how much; the one to report first.
 
-    The kind with the largest growth comes first, even where its names differ. What has not grown
-    since the last table has stopped, as descriptors that a framework opens at its start.
+    The kind with the largest growth comes first, even where its names differ. Names that have not
+    grown since the last table have stopped, as descriptors that a framework opens at its start.
     """
     if len(tables) < _FEWEST_TABLES:
         return {}
