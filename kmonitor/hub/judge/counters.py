@@ -117,6 +117,9 @@ _GOES_ON: Final = 6
 _EVEN_BYTES: Final = 8
 _BYTES: Final = frozenset({CounterKind.NATIVE_BYTES, CounterKind.ALLOCATOR_BYTES})
 _LEAST_READINGS: Final = 4
+_KEPT_UNITS: Final = 7.5
+"""Bytes that are kept as a multiple of their growth a unit: those of eight units, with noise."""
+
 _SHARED_UNITS: Final = 7
 """Units over which shared memory must grow, as in `counts` where its end is far."""
 
@@ -271,6 +274,29 @@ def kept_growth(
     return [*sized, *(one for one in found if one.kind is not CounterKind.KEPT_BYTES)]
 
 
+def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+    """Growth of kept bytes that explains growth and is about even from count to count.
+
+    Counts begin when memory has risen for a few units: bytes of eight units show that it has been
+    so from the start, as nothing else is kept in that place.
+
+    Args:
+        counters: See `kept_growth`.
+    """
+    sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
+    return kept_growth([one for one in sized if _is_kept_evenly(one.values)], growth)
+
+
+def _is_kept_evenly(values: Floats) -> bool:
+    values = values[-_EVEN_BYTES - 1 :]
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _LEAST_READINGS or at[-1] < len(values) - _LATELY:
+        return False
+    rates = np.diff(values[at]) / np.diff(at)
+    is_long = bool(values[at[-1]] >= _KEPT_UNITS * np.median(rates))
+    return is_long and are_about_even(rates)
+
+
 def with_newest_kept(
     found: Sequence[CounterGrowth], kept: Sequence[CounterGrowth]
 ) -> list[CounterGrowth]:
@@ -290,7 +316,9 @@ def _kept_growth(
     rates = np.diff(values[at]) / np.diff(at)
     middle = float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
     if counter.kind is CounterKind.KEPT_BYTES:
-        explains = share <= middle / growth.slope.middle <= counter.most_share
+        judged = growth.slope.middle
+        is_too_much = judged > 0.0 and middle > counter.most_share * judged
+        explains = middle >= share * judged and not is_too_much
     else:
         least = 0.0 if len(at) > _FEWEST_COUNTS else _ONE_A_UNIT
         explains = np.count_nonzero(rates > least) >= _OF_INTERVALS * len(rates)

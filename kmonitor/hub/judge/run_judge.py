@@ -365,7 +365,7 @@ class RunJudge:
             if is_finite[last]:
                 is_used = is_finite[: last + 1]
                 judgement = _next(
-                    key[1],
+                    key,
                     judgement,
                     values[: last + 1][is_used],
                     cut(counters, is_used),
@@ -535,15 +535,17 @@ def _with_traces(
 
 
 def _next(
-    metric: VerdictMetric,
+    key: tuple[UnitKind, VerdictMetric],
     before: Judgement,
     values: Floats,
     counters: list[Counter],
     room: float | None,
 ) -> Judgement:
+    kind, metric = key
     if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     if metric in COUNT_RULES:
         return next_count_judgement(before, values, COUNT_RULES[metric], room)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    return next_judgement(before, values, counters, floor=floor, room=room)
+    is_whole = kind not in COUNTED_WITHIN
+    return next_judgement(before, values, counters, floor=floor, room=room, is_whole=is_whole)

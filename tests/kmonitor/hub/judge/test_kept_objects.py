@@ -346,3 +346,45 @@ def test_objects_that_grow_much_faster_do_not_explain_an_allocator():
     verdict = judged(on_host(replace(TENSORS, kind="object"), 4.0), "vram")
 
     assert (verdict.cause, verdict.kept) == ("tensors", None)
+
+
+def scattered(events: Iterator[Event]) -> Iterator[Event]:
+    """The same run with memory that rises by turns much, and little."""
+    for event in events:
+        if isinstance(event, Sample) and event.ram_bytes is not None and event.epoch is not None:
+            yield replace(event, ram_bytes=event.ram_bytes + event.epoch % 3 * 6 * MIB)
+        else:
+            yield event
+
+
+def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
+    """Units after which RAM is called growing."""
+
+    def kept(unit: int) -> list[KeptObjects]:
+        return [replace(ARRAYS, count=unit, n_bytes=kept_mib(unit) * MIB)]
+
+    judge = RunJudge()
+    called: list[int] = []
+    for event in scattered(counted(events_of(Growing(ram_mib=8.0), n), kept)):
+        judge.read(event.t_s, event)
+        new = judge.judge()
+        called += [one.unit for one in new if one.metric == "ram" and one.state == "growing"]
+    return called
+
+
+def test_bytes_that_are_kept_evenly_are_called_within_eight_units_however_memory_scatters():
+    assert alarms(lambda unit: 8.0 * unit)[:1] == [8]
+
+
+@pytest.mark.parametrize(
+    "kept_mib",
+    [
+        lambda unit: 60.0 * (1.0 - 0.8**unit),
+        lambda unit: 8.0 * (unit % 6),
+        lambda unit: 8.0 * max(0, unit - 3),
+        lambda unit: 3.0 * unit,
+    ],
+    ids=["fills", "is cleared", "has just begun", "is a small part"],
+)
+def test_bytes_that_are_kept_otherwise_wait_for_a_trend(kept_mib: Callable[[int], float]):
+    assert not alarms(kept_mib)
