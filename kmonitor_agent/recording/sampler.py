@@ -66,7 +66,13 @@ _RISEN: Final = 0.02
 
 _MOST_NAMED: Final = 32
 _LONGEST_NAME: Final = 120
-_NUMBERS: Final = re.compile(r"[0-9]+")
+_NUMBERS: Final = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])[0-9a-f]{4,}(?![0-9A-Za-z])|[0-9]+")
+"""Decimal numbers, and hexadecimal ones, as in names that are drawn at random."""
+
+_OPENED_ONCE: Final = 2
+"""Maximum number of descriptors of one file that is opened once: Python's `SharedMemory` has a
+second one for its `mmap`."""
+
 _FEW: Final = 3
 """Number of files of one folder, with names that have nothing in common, from which they are named
 by their folder."""
@@ -177,12 +183,12 @@ def _by_folder(patterns: Found) -> Found:
     """Replace names of one folder that have nothing in common by the folder's name."""
     singles: Counter[tuple[str, str]] = Counter()
     for (kind, name), count in patterns.items():
-        if count == 1 and "/" in name:
+        if count <= _OPENED_ONCE and "/" in name:
             singles[kind, name.rpartition("/")[0]] += 1
     merged: Found = Counter()
     for (kind, name), count in patterns.items():
         folder = name.rpartition("/")[0]
-        is_merged = count == 1 and singles[kind, folder] >= _FEW
+        is_merged = count <= _OPENED_ONCE and singles[kind, folder] >= _FEW
         merged[kind, f"{folder}/*" if is_merged else name] += count
     return merged
 

@@ -6531,7 +6531,7 @@
         <translation>块数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>blocks of shared memory are created and never unlinked</source>
         <translation>建立共享内存块而不删除</translation>
     </message>
@@ -6622,12 +6622,12 @@
         <translation>检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>child processes are started and never end</source>
         <translation>启动的子进程不结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>child processes exited and were never reaped (zombies)</source>
         <translation>子进程已经结束，却无人等待</translation>
     </message>
@@ -6635,6 +6635,16 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>child processes of the training process are using more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>child processes that are never reaped ({name}) may retain it</source>
+        <translation>从未被回收的子进程（{name}）可能占着它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>child processes that never end ({name}) may retain it</source>
+        <translation>从不结束的子进程（{name}）可能占着它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6657,12 +6667,12 @@
         <translation>时钟频率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>close and unlink each shared memory block after reading it</source>
         <translation>读取之后关闭并删除每个共享内存块</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>close connections, or reuse one session</source>
         <translation>关闭连接，或只保留一个会话</translation>
     </message>
@@ -6672,12 +6682,12 @@
         <translation>关闭每个图形：plt.close(figure)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>close files after use: with open(...) as file</source>
         <translation>关闭打开的文件：with open(...) as file</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>close pipes and stop child processes: communicate(), close(), terminate(), join()</source>
         <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
     </message>
@@ -6725,14 +6735,9 @@
         <translation>连接中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>copy the data you receive from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>count</source>
-        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -6745,7 +6750,7 @@
         <translation>在循环之外只创建一次数据集</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool</source>
         <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
     </message>
@@ -6944,9 +6949,14 @@
         <translation>图形</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>files, sockets or pipes that are never closed ({name}) may retain it</source>
+        <translation>从不关闭的文件、套接字或管道（{name}）可能占着它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7001,12 +7011,12 @@
         <translation>框架的分配器分出的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
         <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>free space on the disk, whichever program uses it</source>
         <translation>释放磁盘空间，不论由哪个程序占用</translation>
     </message>
@@ -7319,7 +7329,7 @@
         <translation>保留该部分的副本，因为视图会保留整个数组：array[:10].copy()，使用 PyTorch 时为 tensor[:10].clone()</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>keep fewer checkpoints: save_best_only=True, or one file name for all</source>
         <translation>少保留检查点：save_best_only=True，或只用一个文件名</translation>
     </message>
@@ -7945,6 +7955,11 @@
         <translation>所保留对象的数量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>number of them</source>
+        <translation>其数量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>numbers</source>
         <translation>数字</translation>
@@ -8227,7 +8242,7 @@
         <translation>{epochs}后给出速率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>reap child processes that have exited: wait() or join()</source>
         <translation>等待已经结束的子进程：wait() 或 join()</translation>
     </message>
@@ -8408,6 +8423,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>set_limits</source>
         <translation>设置上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>shared memory</source>
+        <translation>共享内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -8600,7 +8620,7 @@
         <translation>该设备</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>the disk is filling up; its space is used by all programs</source>
         <translation>磁盘快满了；其空间由所有程序使用</translation>
     </message>
@@ -8841,11 +8861,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>their memory</source>
-        <translation>其占用</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>there is no lasting trend</source>
         <translation>没有持续的趋势</translation>
     </message>
@@ -8900,9 +8915,14 @@
         <translation>此系统不单独给出文件页</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>threads are started and never end</source>
         <translation>启动的线程不结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>threads that never end ({name}) may retain it</source>
+        <translation>从不结束的线程（{name}）可能占着它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>

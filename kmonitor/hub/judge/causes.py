@@ -172,6 +172,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.PYTHON: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.TENSORS: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.WORKERS: (Remedy.FEWER_WORKERS, Remedy.RESTART),
+    Cause.BLOCKS: (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS),
     Cause.MALLOC: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.NATIVE: (Remedy.RESTART,),
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
@@ -194,6 +195,7 @@ _SPEAKS_FOR: Final = {
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
     Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
+    Cause.BLOCKS: frozenset({CounterKind.NAMED_BYTES}),
     Cause.MALLOC: frozenset({CounterKind.NATIVE_BYTES}),
     Cause.NATIVE: frozenset({CounterKind.NATIVE_BYTES}),
     Cause.CACHE: frozenset({CounterKind.FREE_BYTES}),
@@ -202,6 +204,7 @@ _SPEAKS_FOR: Final = {
 _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
+    (Cause.BLOCKS, {CounterKind.NAMED_BYTES}),
     (Cause.KEPT, {CounterKind.KEPT_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
     (Cause.RETRACING, {CounterKind.FUNCTIONS}),
@@ -224,7 +227,14 @@ STEPS_OF_KERAS: Final = frozenset(
 """Names of the functions that Keras traces for `fit`, `evaluate` and `predict`."""
 
 _COUNTED: Final = frozenset(
-    {Cause.RETAINED_TRACES, Cause.RETRACING, Cause.COMPILED, Cause.WORKERS, Cause.KEPT}
+    {
+        Cause.RETAINED_TRACES,
+        Cause.RETRACING,
+        Cause.COMPILED,
+        Cause.WORKERS,
+        Cause.BLOCKS,
+        Cause.KEPT,
+    }
 )
 """Causes that the counter itself shows; for objects, tensors or malloc the holder is unknown."""
 

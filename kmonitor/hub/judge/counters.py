@@ -1,5 +1,6 @@
 """Counters beside memory, and which of them grew over the same units."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -58,6 +59,7 @@ class Counter:
         function: Function that the traces belong to; empty: all.
         kept: Kept objects and their place, as last counted.
         has_stopped: True if the last counts found the same objects there as before.
+        most_share: Multiple of the judged growth beyond which kept bytes do not explain it.
     """
 
     kind: CounterKind
@@ -65,6 +67,7 @@ class Counter:
     function: str = ""
     kept: KeptObjects | None = None
     has_stopped: bool = False
+    most_share: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +126,19 @@ _AMONG: Final = 4
 _GOES_ON: Final = 6
 _EVEN_BYTES: Final = 8
 _BYTES: Final = frozenset({CounterKind.NATIVE_BYTES, CounterKind.ALLOCATOR_BYTES})
+_LEAST_READINGS: Final = 4
+_KEPT_UNITS: Final = 7.5
+"""Bytes that are kept as a multiple of their growth a unit: those of eight units, with noise."""
+
+_SHARED_UNITS: Final = 7
+"""Units over which shared memory must grow, as in `counts` where its end is far."""
+
+_EVEN_SHARED: Final = 0.3
+"""Smallest rate of shared memory as a part of the median, as in `counts`."""
+
 _CODE_AMONG: Final = 12
-"""Units considered for code, which is read every few seconds: not every short unit has a reading
-of its own."""
+"""Units considered for code and shared memory, which are read every second or few: not every short
+unit has a reading of its own."""
 
 
 def steadily_counted_growth(
@@ -150,6 +163,8 @@ def steadily_counted_growth(
 
 def _steady_growth(counter: Counter) -> float:
     """Change per unit that the last units agree on; 0 if they disagree."""
+    if counter.kind is CounterKind.NAMED_BYTES:
+        return _steady_rate(counter.values[-_CODE_AMONG - 1 :])
     if counter.kind in _BYTES:
         added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
         is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
@@ -165,6 +180,17 @@ def _steady_growth(counter: Counter) -> float:
     return float(np.mean(added)) if is_steady else 0.0
 
 
+def _steady_rate(values: Floats) -> float:
+    """Change per unit between readings that not every unit has; 0 if they disagree."""
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _LEAST_READINGS or at[-1] - at[0] < _SHARED_UNITS:
+        return 0.0
+    rates = np.diff(values[at]) / np.diff(at)
+    if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * float(np.median(rates)):
+        return 0.0
+    return float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
+
+
 def _is_of_pipeline(counter: Counter) -> bool:
     return counter.function.startswith(OF_PIPELINES)
 
@@ -177,6 +203,9 @@ _LEAST_A_UNIT: Final = {
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4
 """Share of the growth from which bytes explain it."""
+
+_SHARED_PART: Final = 0.5
+"""The same for blocks of shared memory, which other processes may use too."""
 
 BYTES_A_BLOCK: Final = 128.0
 """Average size of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
@@ -255,6 +284,29 @@ def kept_growth(
     return [*sized, *(one for one in found if one.kind is not CounterKind.KEPT_BYTES)]
 
 
+def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+    """Growth of kept bytes that explains growth and is about even from count to count.
+
+    Counts begin when memory has risen for a few units: bytes of eight units show that it has been
+    so from the start, as nothing else is kept in that place.
+
+    Args:
+        counters: See `kept_growth`.
+    """
+    sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
+    return kept_growth([one for one in sized if _is_kept_evenly(one.values)], growth)
+
+
+def _is_kept_evenly(values: Floats) -> bool:
+    values = values[-_EVEN_BYTES - 1 :]
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _LEAST_READINGS or at[-1] < len(values) - _LATELY:
+        return False
+    rates = np.diff(values[at]) / np.diff(at)
+    is_long = bool(values[at[-1]] >= _KEPT_UNITS * np.median(rates))
+    return is_long and are_about_even(rates)
+
+
 def with_newest_kept(
     found: Sequence[CounterGrowth], kept: Sequence[CounterGrowth]
 ) -> list[CounterGrowth]:
@@ -274,7 +326,9 @@ def _kept_growth(
     rates = np.diff(values[at]) / np.diff(at)
     middle = float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
     if counter.kind is CounterKind.KEPT_BYTES:
-        explains = middle >= share * growth.slope.middle
+        judged = growth.slope.middle
+        is_too_much = judged > 0.0 and middle > counter.most_share * judged
+        explains = middle >= share * judged and not is_too_much
     else:
         least = 0.0 if len(at) > _FEWEST_COUNTS else _ONE_A_UNIT
         explains = np.count_nonzero(rates > least) >= _OF_INTERVALS * len(rates)
@@ -288,5 +342,7 @@ def _least(kind: CounterKind, growth: Growth) -> float:
     found = _LEAST_A_UNIT.get(kind)
     if found is not None:
         return found
-    least = _LEAST_PART_OF_GROWTH * (growth.slope.middle if growth.slope else 0.0)
+    is_shared = kind is CounterKind.NAMED_BYTES
+    part = _SHARED_PART if is_shared else _LEAST_PART_OF_GROWTH
+    least = part * (growth.slope.middle if growth.slope else 0.0)
     return least / BYTES_A_BLOCK if kind is CounterKind.BLOCKS else least

@@ -5,6 +5,7 @@ growing after four additions about even where its end is near, after seven where
 a pool which warms up is left alone. Disks count here too, because written bytes add up alike.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,7 +18,7 @@ from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth, WhyNot
 from kmonitor.hub.judge.statistics import Floats
-from kmonitor_agent.wire.messages.events import NamedResource
+from kmonitor_agent.wire.messages.events import NamedResource, ResourcesNamed
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _MIB: Final = 2.0**20
@@ -191,7 +192,7 @@ _CAUSES: Final[dict[str, tuple[Cause, tuple[Remedy, ...]]]] = {
     "file": (Cause.FILES, (Remedy.CLOSE_FILES,)),
     "socket": (Cause.FILES, (Remedy.CLOSE_SOCKETS,)),
     "pipe": (Cause.FILES, (Remedy.CLOSE_PIPES,)),
-    "shared_memory": (Cause.FILES, (Remedy.SHARE_LESS,)),
+    "shared_memory": (Cause.FILES, (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS)),
     "thread": (Cause.THREADS, (Remedy.POOL_ONCE,)),
     "child": (Cause.PROCESSES, (Remedy.FEWER_WORKERS, Remedy.WAIT_FOR_CHILDREN)),
     "zombie": (Cause.ZOMBIES, (Remedy.WAIT_FOR_CHILDREN,)),
@@ -214,8 +215,7 @@ def _scaled(slope: Slope, part: float) -> Slope:
 def explain_count(
     metric: VerdictMetric,
     growth: Growth,
-    earlier: Sequence[NamedResource],
-    newest: Sequence[NamedResource],
+    tables: Sequence[ResourcesNamed],
     *,
     saves: bool = False,
     uses_torch: bool = True,
@@ -225,7 +225,7 @@ def explain_count(
     TensorFlow's own threads come last, and without one: its pools grow with the work they have.
 
     Args:
-        earlier: Names and counts some units before; empty: unknown.
+        tables: Names and counts, some units apart, the newest last; fewer than two: unknown.
         saves: True if the run saved checkpoints meanwhile: a disk's space is everybody's.
         uses_torch: False if it is known that the process has no PyTorch, whose workers share
             memory.
@@ -233,23 +233,18 @@ def explain_count(
     cause, advice = _OF_METRICS[metric]
     if saves and metric == "disk":
         advice = (Remedy.FEWER_CHECKPOINTS, *advice)
-    counts = {(each.kind, each.name): each.count for each in earlier}
-    more = {each: each.count - counts.get((each.kind, each.name), 0) for each in newest if earlier}
-    grown = max(
-        more,
-        key=lambda each: (more[each] > 0 and not _is_of_tensorflow(each), more[each]),
-        default=None,
-    )
-    if grown is None or more[grown] <= 0 or growth.slope is None:
+    grown = grown_names(tables)
+    named, count = next(iter(grown.items()), (None, 0))
+    if named is None or growth.slope is None:
         return GrowthExplanation(cause, Confidence.COUNTED, advice=_known(advice, uses_torch))
-    cause, advice = _CAUSES.get(grown.kind, (cause, advice))
+    cause, advice = _CAUSES.get(named.kind, (cause, advice))
     advice = _known(advice, uses_torch)
-    if _is_of_tensorflow(grown):
+    if is_of_tensorflow(named):
         advice = ()
-    part = more[grown] / sum(count for count in more.values() if count > 0)
-    kind = CounterKind.NAMED_BYTES if grown.kind == "block" else CounterKind.NAMED
-    because = CounterGrowth(kind, _scaled(growth.slope, part), grown.name or grown.kind)
-    function = grown.name or None
+    part = count / sum(grown.values())
+    kind = CounterKind.NAMED_BYTES if named.kind == "block" else CounterKind.NAMED
+    because = CounterGrowth(kind, _scaled(growth.slope, part), named.name or named.kind)
+    function = named.name or None
     return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)
 
 
@@ -260,5 +255,34 @@ def _known(advice: tuple[Remedy, ...], uses_torch: bool) -> tuple[Remedy, ...]: 
     return tuple(others) or (Remedy.UNLINK_BLOCKS,)
 
 
-def _is_of_tensorflow(named: NamedResource) -> bool:
+def grown_names(tables: Sequence[ResourcesNamed]) -> dict[NamedResource, int]:
+    """Names that have become more numerous, and by how much; the one to report first.
+
+    The kind with the largest growth comes first, even where its names differ. Names that have not
+    grown since the last table have stopped, as descriptors that a framework opens at its start.
+    """
+    if len(tables) < _FEWEST_TABLES:
+        return {}
+    first, last = (
+        {(each.kind, each.name): each.count for each in table}
+        for table in (tables[0].named, tables[-2].named)
+    )
+    more = {each: each.count - first.get((each.kind, each.name), 0) for each in tables[-1].named}
+    more = {each: count for each, count in more.items() if count > 0}
+    lately = (each for each in more if each.count > last.get((each.kind, each.name), 0))
+    more = {each: more[each] for each in lately} or more
+    by_kind = Counter[str]()
+    for each, count in more.items():
+        by_kind[each.kind] += count
+    order = sorted(
+        more, key=lambda each: (is_of_tensorflow(each), -by_kind[each.kind], -more[each])
+    )
+    return {each: more[each] for each in order}
+
+
+_FEWEST_TABLES: Final = 2
+
+
+def is_of_tensorflow(named: NamedResource) -> bool:
+    """True for TensorFlow's own threads."""
     return named.kind == "thread" and named.name.startswith("tf_")

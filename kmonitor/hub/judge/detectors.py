@@ -9,7 +9,8 @@ last two units added traces, and memory | - |
 what made them 15 % longer | - |
 | growing | each unit adds the same, or each of seven about the same; or five judgements in a row \
 found a trend; or memory rises and each of the last six units added traces or compiled code, or \
-each of the last eight about the same bytes | alert |
+each of the last eight about the same bytes, or the script keeps about the same bytes more from \
+count to count, those of eight units | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down | - |
@@ -36,6 +37,7 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     place_key,
     steadily_counted_growth,
+    steady_kept_growth,
 )
 from kmonitor.hub.judge.growth import (
     MIN_UNITS,
@@ -131,6 +133,7 @@ def next_judgement(
     *,
     floor: Floor = RAM_FLOOR,
     room: float | None = None,
+    is_whole: bool = True,
 ) -> Judgement:
     """The judgement after one more unit.
 
@@ -142,8 +145,10 @@ def next_judgement(
         floor: Smallest rise that counts.
         room: Amount by which it may still grow, in the unit of the values; None: its own level
             again.
+        is_whole: False for parts of an epoch, at whose end the script may release what it keeps.
     """
     growth = judge_growth(values, floor)
+    kept = steady_kept_growth(counters, growth) if is_whole else []
     counted = counted_growth(counters)
     if _is_left_behind(counted, values):
         return _suspected(before, growth, counted, counters)
@@ -151,7 +156,7 @@ def next_judgement(
         if len(values) < MIN_UNITS and not growth.is_growing:
             return replace(before, alarmed_units=before.alarmed_units + 1)
         return _alarmed(before, growth, values, counters)
-    return _quiet(before, growth, values, counters, room)
+    return _quiet(before, growth, values, counters, room, kept)
 
 
 def _quiet(
@@ -160,6 +165,7 @@ def _quiet(
     values: Floats,
     counters: Sequence[Counter],
     room: float | None,
+    kept: Sequence[CounterGrowth],
 ) -> Judgement:
     """The judgement after one that found no growth."""
     if before.state is GrowthState.CLEARED and growth.is_growing and _is_flat(values, growth):
@@ -168,8 +174,8 @@ def _quiet(
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    steadily = steadily_counted_growth(counters, growth) if growth.rising is not None else ()
-    if steadily:
+    steadily = (*steadily_counted_growth(counters, growth), *kept)
+    if steadily and growth.rising is not None:
         return Judgement(GrowthState.GROWING, growth, steadily, 1)
     counted = counted_growth(counters)
     if growth.is_growing or growth.rising is not None or (counted and _rose(values)):

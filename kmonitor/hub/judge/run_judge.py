@@ -52,6 +52,7 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.resources_beside import with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import explain_time
 from kmonitor.hub.judge.slowness.times import TimeAlarm, judge_time
@@ -275,7 +276,7 @@ class RunJudge:
         if passing is not None:
             return _verdict_on_rise(details, passing, forecast)
         return verdict_event(
-            details, self._explanation(metric, judgement, counters, units, kind), forecast
+            details, self._explanation(metric, judgement, counters, measured, kind), forecast
         )
 
     def _forecast(
@@ -380,7 +381,7 @@ class RunJudge:
             if is_finite[last]:
                 is_used = is_finite[: last + 1]
                 judgement = _next(
-                    key[1],
+                    key,
                     judgement,
                     values[: last + 1][is_used],
                     cut(counters, is_used),
@@ -485,20 +486,17 @@ class RunJudge:
         metric: VerdictMetric,
         judgement: Judgement,
         counters: list[Counter],
-        units: list[Unit],
+        measured: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
-            return self._of_earlier_rise(metric, judgement, counters, units, kind)
+            return self._of_earlier_rise(metric, judgement, counters, measured, kind)
         if metric in COUNT_RULES:
-            named = self._units.named.get(metric)
-            earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
-            saves = any(unit.times.get("checkpoints") for unit in units[growth.first :])
+            saves = any(unit.times.get("checkpoints") for unit in measured[growth.first :])
+            tables = self._units.named.get(metric, ())
             uses_torch = self._units.uses_torch
-            return explain_count(
-                metric, growth, earlier, after, saves=saves, uses_torch=uses_torch
-            )
+            return explain_count(metric, growth, tables, saves=saves, uses_torch=uses_torch)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
@@ -511,13 +509,15 @@ class RunJudge:
         found = explain_growth(
             growth,
             grew_with,
-            changed=units[-1].changed,
+            changed=measured[-1].changed,
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
         if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
-        return found
+        if metric != "ram" or found is None:
+            return found
+        return with_resources(found, growth, measured, kind, self._units.named)
 
     def _of_earlier_rise(
         self,
@@ -575,16 +575,18 @@ def _with_traces(
 
 
 def _next(
-    metric: VerdictMetric,
+    key: tuple[UnitKind, VerdictMetric],
     before: Judgement,
     values: Floats,
     counters: list[Counter],
     room: float | None,
     near_units: float,
 ) -> Judgement:
+    kind, metric = key
     if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     if metric in COUNT_RULES:
         return next_count_judgement(before, values, COUNT_RULES[metric], room, near_units)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    return next_judgement(before, values, counters, floor=floor, room=room)
+    is_whole = kind not in COUNTED_WITHIN
+    return next_judgement(before, values, counters, floor=floor, room=room, is_whole=is_whole)

@@ -40,6 +40,7 @@ def _on_host(unit: Unit) -> float:
 _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
     CounterKind.CODE: lambda unit: unit.code_regions,
     CounterKind.FUNCTIONS: lambda unit: unit.registered,
+    CounterKind.NAMED_BYTES: lambda unit: unit.low.get("shared_memory", math.nan),
     CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
     CounterKind.ALLOCATOR_BYTES: _on_host,
     CounterKind.BLOCKS: lambda unit: unit.python_blocks,
@@ -161,14 +162,50 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         if traces > before.get(name, 0.0):
             counts = _array(unit.functions.get(name, 0.0) for unit in units)
             found.append(Counter(CounterKind.TRACES, counts, name))
-    if metric in {"ram", "vram", "step_time", "graph"}:
-        kept = _kept_counters(units, is_on_device=metric == "vram")
-        found += [one for one in kept if metric != "graph" or _are_traced(one.kept)]
+    found += _kept_beside(metric, units)
     return [counter for counter in found if np.isfinite(counter.values).any()]
 
 
 _MOST_PLACES: Final = 32
 """Maximum number of places, those that changed last: one count contains as many."""
+
+
+def _kept_beside(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
+    """Counters of kept objects that a metric may contain.
+
+    Memory of an allocator on the host is that of tensors: arrays of NumPy are not in it, and of
+    other objects only a part may be.
+    """
+    if metric == "vram" and any("allocator" in unit.low for unit in units):
+        kept = _kept_counters(units, is_on_device=False)
+        return [one for each in kept if (one := _in_allocator(each)) is not None]
+    if metric not in {"ram", "vram", "step_time", "graph"}:
+        return []
+    kept = _kept_counters(units, is_on_device=metric == "vram")
+    return [one for one in kept if metric != "graph" or _are_traced(one.kept)]
+
+
+_TENSORS: Final = frozenset({"tensorflow.Tensor", "keras.Variable", "jax.Array"})
+_NO_TENSORS: Final = frozenset(
+    {
+        *("numpy.ndarray", "pandas.DataFrame", "matplotlib.Figure", "number", "class"),
+        *("torch.Tensor", "torch.Tensor with graph"),
+    }
+)
+_MOST_OF_OTHERS: Final = 1.5
+"""Growth of objects as a multiple of that of an allocator, at most: beyond it they hold more than
+its tensors, and nobody knows what."""
+
+
+def _in_allocator(counter: Counter) -> Counter | None:
+    """The counter, if its objects may hold tensors of an allocator on the host; else None."""
+    kind = "" if counter.kept is None else counter.kept.kind
+    if counter.kind is not CounterKind.KEPT_BYTES or kind in _NO_TENSORS:
+        return None
+    return counter if kind in _TENSORS else replace(counter, most_share=_MOST_OF_OTHERS)
+
+
+_KeptKey = tuple[str, str, str]
 
 
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:

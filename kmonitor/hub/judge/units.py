@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from kmonitor.hub.judge.bounded_places import FilledPlaces
 from kmonitor.hub.judge.causes import FirstEpochSamples
@@ -28,7 +29,6 @@ from kmonitor_agent.wire.messages.events import (
     KeptObjects,
     LimitsInForce,
     ModelFacts,
-    NamedResource,
     ObjectsCounted,
     ResourcesNamed,
     Sample,
@@ -329,7 +329,7 @@ class RunUnits:
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
         is_one_disk: True if temporary files are on the same disk as the fit's folder.
-        named: The last six lists of names of these resources, by metric.
+        named: The last six lists of names of these resources, at run times, by metric.
         allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
             the line that allocated most; None: no diagnosis in this process.
         uses_torch: False if the process is known to have no PyTorch.
@@ -349,7 +349,7 @@ class RunUnits:
         self.vram_of: float | None = None
         self.counts_of: dict[VerdictMetric, float] = {}
         self.is_one_disk = False
-        self.named: dict[str, deque[list[NamedResource]]] = {}
+        self.named: dict[str, deque[ResourcesNamed]] = {}
         self.allocated: tuple[float, str] | None = None
         self.uses_torch = True
         self.epoch_samples = FirstEpochSamples()
@@ -394,7 +394,7 @@ class RunUnits:
             case Sample():
                 self.add_samples(np.array([t_s]), columns_of(event))
             case GraphSize() | ObjectsCounted() | ResourcesNamed():
-                self._count(event)
+                self._count(t_s, event)
             case EpochStarted():
                 self._complete_epoch()
                 self._open[UnitKind.EPOCH].start_s = t_s
@@ -479,12 +479,12 @@ class RunUnits:
                 self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**LEVELS, self._allocator: each.field}
 
-    def _count(self, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
+    def _count(self, t_s: float, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):
             self._graph(event)
         elif isinstance(event, ResourcesNamed):
             names = self.named.setdefault(event.metric, deque(maxlen=_TABLES))
-            names.append(event.named)
+            names.append(replace(event, t_s=t_s))
         elif not event.why:
             for per, units in self.completed.items():
                 self.filled[per].count(event.kept, units)

@@ -61,17 +61,18 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     if not is_worth_it or not times.slow:
         return ""
     mean_s = times.slow_sum_s / times.slow
+    longest_s = times.max_s or 0.0
     text = tr("{slow} of {n} timed steps took {part}, each about {each}")
     if times.slow == 1:
         text = tr("1 of {n} timed steps took {part}: {each}")
-    elif times.max_s > _ALIKE * mean_s:
+    elif longest_s > _ALIKE * mean_s:
         text = tr("{slow} of {n} timed steps took {part}, the longest {longest}")
     whole = text.format(
         slow=count_text(times.slow),
         n=count_text(times.count),
         part=part_text(times.slow_part),
         each=seconds_text(mean_s),
-        longest=seconds_text(times.max_s),
+        longest=seconds_text(longest_s),
     )
     where = "" if parts is None else _spent_by_slow_steps(times, parts)
     if not where:

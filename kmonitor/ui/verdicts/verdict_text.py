@@ -13,6 +13,12 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS, metric_name
+from kmonitor.ui.verdicts.counted_text import (
+    counted_advice_text,
+    counted_cause_text,
+    endless_text,
+    retainers_text,
+)
 from kmonitor.ui.verdicts.kept_text import (
     counted_change_text,
     filling_place_text,
@@ -220,8 +226,8 @@ def is_taken_by_others(verdict: Verdict) -> bool:
 def cause_text(verdict: Verdict) -> str:
     """Cause of the growth, if it was found; empty if there were no measurements for it."""
     if verdict.metric in COUNTED_METRICS:
-        return _counted_cause_text(verdict)
-    return _memory_cause_text(verdict)
+        return counted_cause_text(verdict)
+    return retainers_text(verdict) or _memory_cause_text(verdict)
 
 
 def _memory_cause_text(verdict: Verdict) -> str:
@@ -235,6 +241,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "python": tr("Python objects are kept alive"),
         "tensors": tr("tensors are retained: the framework's allocator is growing"),
         "workers": tr("child processes of the training process are using more and more memory"),
+        "blocks": endless_text("blocks"),
         "malloc": tr(
             "memory allocated with malloc, by arrays, long texts or bytes, or native code;"
             " kmonitor has not found what retains it"
@@ -258,7 +265,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
     if verdict.kept is not None and verdict.cause == "rebuilt":
         built = _with_rate(tr("models or optimizers are being built again and again"), verdict)
         return f"{built}; {retained_text(verdict, verdict.kept)}"
-    if name and verdict.cause == "retained_traces":
+    if name and verdict.cause in {"retained_traces", "blocks"}:
         return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
     if name and verdict.cause == "python":
         texts["python"] = tr(
@@ -273,6 +280,7 @@ _COUNTED_BYTES: Final = {
     "python": "python_bytes",
     "tensors": "allocator_bytes",
     "workers": "children_bytes",
+    "blocks": "named_bytes",
     "malloc": "native_bytes",
     "native": "native_bytes",
     "cache": "free_bytes",
@@ -290,21 +298,6 @@ def _with_rate(text: str, verdict: Verdict) -> str:
 def _retracing_text(verdict: Verdict) -> str:
     text = tr("{name} is retraced repeatedly").format(name=verdict.name or tr("a function"))
     return f"{text}; {retained_text(verdict, verdict.kept)}" if verdict.kept is not None else text
-
-
-def _counted_cause_text(verdict: Verdict) -> str:
-    """For example "files, sockets or pipes are opened and never closed: a.bin"."""
-    texts = {
-        "files": tr("files, sockets or pipes are opened and never closed"),
-        "threads": tr("threads are started and never end"),
-        "processes": tr("child processes are started and never end"),
-        "zombies": tr("child processes exited and were never reaped (zombies)"),
-        "blocks": tr("blocks of shared memory are created and never unlinked"),
-        "disk": tr("the disk is filling up; its space is used by all programs"),
-    }
-    text = texts.get(verdict.cause, "")
-    what = next((one.name for one in verdict.grew_with if one.name), "")
-    return f"{text}: {what}" if text and what else text
 
 
 def _filling_text(fill: CacheFill) -> str:
@@ -373,7 +366,7 @@ def confidence_text(verdict: Verdict) -> str:
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
     fitting = tr("Likely: this is the usual cause of such growth, but it is not proven here")
-    if is_time:
+    if is_time or retainers_text(verdict):
         fitting = tr("Likely: it changed at the same time, but it is not proven to be the cause")
     texts = {
         "counted": tr("Measured: it grew over the same period"),
@@ -503,42 +496,12 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
-    text = time_advice_text(code, verdict) or kept_advice_text(code, verdict)
-    if text:
-        return VerdictAdvice(text)
-    return known.get(code) or _counted_advice().get(code)
-
-
-def _counted_advice() -> dict[str, VerdictAdvice]:
-    return {
-        "close_files": VerdictAdvice(tr("close files after use: with open(...) as file")),
-        "close_sockets": VerdictAdvice(tr("close connections, or reuse one session")),
-        "close_pipes": VerdictAdvice(
-            tr("close pipes and stop child processes: communicate(), close(), terminate(), join()")
-        ),
-        "share_less": VerdictAdvice(
-            tr(
-                "copy the data you receive from workers or, with PyTorch, call"
-                " torch.multiprocessing.set_sharing_strategy('file_system')"
-            )
-        ),
-        "pool_once": VerdictAdvice(
-            tr("create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool")
-        ),
-        "wait_for_children": VerdictAdvice(
-            tr("reap child processes that have exited: wait() or join()")
-        ),
-        "unlink_blocks": VerdictAdvice(
-            tr("close and unlink each shared memory block after reading it")
-        ),
-        "fewer_checkpoints": VerdictAdvice(
-            tr("keep fewer checkpoints: save_best_only=True, or one file name for all")
-        ),
-        "free_memory": VerdictAdvice(
-            tr("free memory: smaller batches or caches, fewer workers, no other programs")
-        ),
-        "free_space": VerdictAdvice(tr("free space on the disk, whichever program uses it")),
-    }
+    text = (
+        time_advice_text(code, verdict)
+        or kept_advice_text(code, verdict)
+        or counted_advice_text(code)
+    )
+    return VerdictAdvice(text) if text else known.get(code)
 
 
 def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
@@ -555,10 +518,10 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "children_bytes": tr("memory of child processes"),
         "kept_bytes": tr("retained objects"),
         "kept_objects": tr("number of retained objects"),
-        "named": tr("count"),
+        "named": tr("number of them"),
         "major_faults": tr("major page faults"),
         "collections": tr("full garbage collections"),
-        "named_bytes": tr("their memory"),
+        "named_bytes": tr("shared memory"),
     }
     is_size = one.kind.endswith("_bytes")
     texts = [

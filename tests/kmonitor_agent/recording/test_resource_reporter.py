@@ -116,6 +116,24 @@ def test_the_name_of_a_single_file_is_a_pattern_from_the_first():
     assert named.name == "/data/fe5/pred-*.bin"
 
 
+def test_random_names_of_shared_memory_are_one_pattern():
+    names = ("2fea8e1b", "ab34ca19", "00dfe1ed", "d3c40000")
+    found = Counter({("shared_memory", f"/dev/shm/psm_{name}"): 2 for name in names})  # noqa: S108
+    found["event", "eventfd"] = 5
+
+    assert [(each.name, each.count) for each in named_resources(found)] == [
+        ("/dev/shm/psm_*", 8),  # noqa: S108
+        ("eventfd", 5),
+    ]
+
+
+def test_descriptors_of_files_opened_twice_are_named_by_their_folder():
+    names = ("abc", "xyz", "uvw")
+    found = Counter({("file", f"/data/{name}"): 2 for name in names})
+
+    assert [(each.name, each.count) for each in named_resources(found)] == [("/data/*", 6)]
+
+
 def test_names_of_one_folder_with_nothing_in_common_are_the_folders():
     found = Counter(("file", f"/data/{name}") for name in ("abc", "xyz", "uvw", "kkk"))
 

@@ -194,7 +194,7 @@ def test_a_disk_that_fills_is_no_fault_of_the_runs_own_files():
 def test_checkpoints_are_advised_on_where_the_run_saves_some():
     growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
 
-    found = explain_count("disk", growth, [], [], saves=True)
+    found = explain_count("disk", growth, [], saves=True)
 
     assert found.advice == (Remedy.FEWER_CHECKPOINTS, Remedy.FREE_SPACE)
 
@@ -223,9 +223,15 @@ def test_threads_of_the_script_are_named_before_tensorflows(
 
     growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
 
-    found = explain_count("threads", growth, threads(0), threads(1))
+    found = explain_count("threads", growth, tables_of("threads", threads(0), threads(1)))
 
     assert (found.function, list(found.advice)) == (name, advice)
+
+
+def tables_of(metric: str, *tables: list[NamedResource]) -> list[ResourcesNamed]:
+    return [
+        ResourcesNamed(t_s=10.0 * n, metric=metric, named=each) for n, each in enumerate(tables)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -241,9 +247,9 @@ def test_sharing_of_tensors_is_advice_for_pytorch_only(
     *, kind: str, uses_torch: bool, advice: list[Remedy]
 ):
     growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
-    earlier, newest = ([NamedResource(kind, "psm_*", n)] for n in (1, 5))
+    tables = tables_of("shared_memory", *([NamedResource(kind, "psm_*", n)] for n in (1, 5)))
 
-    found = explain_count("shared_memory", growth, earlier, newest, uses_torch=uses_torch)
+    found = explain_count("shared_memory", growth, tables, uses_torch=uses_torch)
 
     assert list(found.advice) == advice
 
@@ -266,6 +272,34 @@ def test_a_process_is_known_to_use_pytorch(
     )
 
     assert units.uses_torch is uses_torch
+
+
+def test_descriptors_that_no_longer_grow_are_not_named():
+    """TensorFlow opens several at its start."""
+
+    def files(at: int) -> list[NamedResource]:
+        events = NamedResource("event", "eventfd", 9 if at else 1)
+        return [events, NamedResource("shared_memory", "/dev/shm/psm_*", 2 + 2 * at)]  # noqa: S108
+
+    growth = Growth(None, 0, 4, 8.0, Slope(2.0, 2.0, 2.0))
+
+    found = explain_count(
+        "open_files", growth, tables_of("open_files", files(0), files(1), files(2))
+    )
+
+    assert found.function == "/dev/shm/psm_*"  # noqa: S108
+    assert found.advice == (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS)
+
+
+def test_the_kind_that_grows_most_is_named_though_its_names_differ():
+    names = [NamedResource("socket", f"host-{chr(97 + n)}", 2) for n in range(6)]
+    before = [NamedResource("event", "eventfd", 1)]
+    growth = Growth(None, 0, 4, 12.0, Slope(3.0, 3.0, 3.0))
+    after = [NamedResource("event", "eventfd", 5), *names]
+
+    found = explain_count("open_files", growth, tables_of("open_files", before, after))
+
+    assert found.advice == (Remedy.CLOSE_SOCKETS,)
 
 
 def test_threads_of_units_shorter_than_a_sample_are_read_at_their_ends():

@@ -13,6 +13,8 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSource,
+    FieldSources,
     FitEnded,
     FitStarted,
     KeptObjects,
@@ -367,3 +369,88 @@ def test_fits_that_each_keep_something_are_judged_by_fits():
     verdict = judged(events())
 
     assert (verdict.per, verdict.cause) == ("fit", "kept")
+
+
+TENSORS = replace(ARRAYS, kind="tensorflow.Tensor", place="Lookahead.history")
+
+
+def on_host(kept: KeptObjects, allocator_mib: float, kept_mib: float = 8.0) -> Iterator[Event]:
+    """A run on the CPU whose memory and TensorFlow's allocator of host memory grow."""
+    source = FieldSource("allocator_in_use_bytes", "bytes", "tensorflow allocator, CPU:0 in use")
+    yield FieldSources(t_s=0.0, sources=[source])
+
+    def kept_at(unit: int) -> list[KeptObjects]:
+        return [replace(kept, count=unit, n_bytes=unit * kept_mib * MIB)]
+
+    for event in counted(events_of(Growing(ram_mib=8.0), 30), kept_at):
+        if isinstance(event, Sample) and event.epoch is not None:
+            in_use = (40 + allocator_mib * event.epoch) * MIB
+            yield replace(event, allocator_in_use_bytes=in_use, vram_bytes=in_use)
+        else:
+            yield event
+
+
+@pytest.mark.parametrize("kind", ["tensorflow.Tensor", "keras.Variable", "object"])
+def test_tensors_on_the_host_explain_its_allocator_as_they_explain_ram(kind: str):
+    events = list(on_host(replace(TENSORS, kind=kind), 8.0))
+
+    ram, allocator = (judged(iter(events), metric) for metric in ("ram", "vram"))
+
+    assert allocator.on_host
+    assert (allocator.cause, allocator.sureness) == ("kept", "counted")
+    assert allocator.kept == ram.kept
+    assert allocator.advice == ram.advice
+
+
+def test_arrays_of_numpy_do_not_explain_an_allocator_of_tensors():
+    verdict = judged(on_host(ARRAYS, 8.0), "vram")
+
+    assert (verdict.cause, verdict.kept) == ("tensors", None)
+
+
+def test_objects_that_grow_much_faster_do_not_explain_an_allocator():
+    verdict = judged(on_host(replace(TENSORS, kind="object"), 4.0), "vram")
+
+    assert (verdict.cause, verdict.kept) == ("tensors", None)
+
+
+def scattered(events: Iterator[Event]) -> Iterator[Event]:
+    """The same run with memory that rises by turns much, and little."""
+    for event in events:
+        if isinstance(event, Sample) and event.ram_bytes is not None and event.epoch is not None:
+            yield replace(event, ram_bytes=event.ram_bytes + event.epoch % 3 * 6 * MIB)
+        else:
+            yield event
+
+
+def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
+    """Units after which RAM is called growing."""
+
+    def kept(unit: int) -> list[KeptObjects]:
+        return [replace(ARRAYS, count=unit, n_bytes=kept_mib(unit) * MIB)]
+
+    judge = RunJudge()
+    called: list[int] = []
+    for event in scattered(counted(events_of(Growing(ram_mib=8.0), n), kept)):
+        judge.read(event.t_s, event)
+        new = judge.judge()
+        called += [one.unit for one in new if one.metric == "ram" and one.state == "growing"]
+    return called
+
+
+def test_bytes_that_are_kept_evenly_are_called_within_eight_units_however_memory_scatters():
+    assert alarms(lambda unit: 8.0 * unit)[:1] == [8]
+
+
+@pytest.mark.parametrize(
+    "kept_mib",
+    [
+        lambda unit: 60.0 * (1.0 - 0.8**unit),
+        lambda unit: 8.0 * (unit % 6),
+        lambda unit: 8.0 * max(0, unit - 3),
+        lambda unit: 3.0 * unit,
+    ],
+    ids=["fills", "is cleared", "has just begun", "is a small part"],
+)
+def test_bytes_that_are_kept_otherwise_wait_for_a_trend(kept_mib: Callable[[int], float]):
+    assert not alarms(kept_mib)
