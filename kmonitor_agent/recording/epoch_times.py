@@ -22,6 +22,7 @@ from kmonitor_agent.frameworks.callback_markers import (
     Hook,
     callback_kind,
 )
+from kmonitor_agent.frameworks.graph_waits import GraphWaits
 from kmonitor_agent.frameworks.input_timing import (
     LONGEST_GAP_S,
     NO_ITERATOR,
@@ -32,7 +33,6 @@ from kmonitor_agent.frameworks.input_timing import (
 from kmonitor_agent.frameworks.script_values import class_name, class_package
 from kmonitor_agent.probes.compiled_code import CODE_FROM_S, CompileDetector
 from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
-from kmonitor_agent.recording.graph_waits import GraphWaits
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 from kmonitor_agent.wire.messages.readings import Reading

@@ -239,7 +239,7 @@ def tables_of(metric: str, *tables: list[NamedResource]) -> list[ResourcesNamed]
     [
         ("block", True, [Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS]),
         ("block", False, [Remedy.UNLINK_BLOCKS]),
-        ("shared_memory", True, [Remedy.SHARE_LESS]),
+        ("shared_memory", True, [Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS]),
         ("shared_memory", False, [Remedy.UNLINK_BLOCKS]),
     ],
 )

@@ -6,16 +6,39 @@ other step. TensorFlow drops times of 10 s and more. If it did, the step would c
 it is left out.
 """
 
-from typing import Final
+from typing import Final, Protocol
 
 from kmonitor_agent.frameworks.input_timing import LONGEST_GAP_S, MOST_GAPS, TensorFlowInput
-from kmonitor_agent.probes.step_clock import StepClock
 
 _READ_EACH_S: Final = 0.25
 """Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
 
 _ENOUGH_READ: Final = 0.1
 """Minimum part of an epoch's elements that represents all of them."""
+
+
+class Steps(Protocol):
+    """Clock of the steps, as `StepClock` is."""
+
+    @property
+    def due(self) -> bool: ...
+
+    @due.setter
+    def due(self, value: bool) -> None: ...
+
+    @property
+    def is_last(self) -> bool: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def steps_per_tick(self) -> int: ...
+
+    @property
+    def last_begin_s(self) -> float: ...
+
+    def due_after(self, ticks: int) -> None: ...
 
 
 class GraphWaits:
@@ -25,7 +48,7 @@ class GraphWaits:
         in_pauses_s: Wait for input in the epoch's pauses, seconds.
     """
 
-    def __init__(self, clock: StepClock) -> None:
+    def __init__(self, clock: Steps) -> None:
         self._clock = clock
         self._source: TensorFlowInput | None = None
         self._waited_a_step: float | None = None
