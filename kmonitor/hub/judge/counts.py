@@ -18,6 +18,7 @@ from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth, WhyNot
 from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import NamedResource, ResourcesNamed
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
@@ -49,8 +50,11 @@ COUNT_RULES: Final[dict[VerdictMetric, CountRule]] = {
 }
 """Rules by metric; these are the metrics that this module judges."""
 
+_SAVED_LATELY: Final = 10
 _SAID_AFTER: Final = 2
-_NEAR_UNITS: Final = 200.0
+NEAR_UNITS: Final = 200.0
+"""Units within which an end that the run brings about is near."""
+
 _TO_ALARM_NEAR: Final = 4
 _TO_ALARM_FAR: Final = 7
 _TO_CLEAR: Final = 3
@@ -68,7 +72,7 @@ def next_count_judgement(
     values: Floats,
     rule: CountRule,
     room: float | None,
-    near_units: float = _NEAR_UNITS,
+    near_units: float = NEAR_UNITS,
 ) -> Judgement:
     """The judgement after one more unit.
 
@@ -91,7 +95,7 @@ def next_count_judgement(
             return Judgement(GrowthState.CLEARED, growth)
         is_known = len(values) > _TO_ALARM_NEAR
         return Judgement(GrowthState.STEADY if is_known else GrowthState.MEASURING, growth)
-    needed = _TO_ALARM_NEAR if units_left <= _NEAR_UNITS else _TO_ALARM_FAR
+    needed = _TO_ALARM_NEAR if units_left <= NEAR_UNITS else _TO_ALARM_FAR
     earlier = values[: growth.first]
     is_highest = not len(earlier) or bool(values[-1] > earlier.max())
     is_enough = course.n_additions >= needed and course.sizes.sum() >= rule.least_in_all
@@ -206,6 +210,12 @@ _OF_METRICS: Final[dict[VerdictMetric, tuple[Cause, tuple[Remedy, ...]]]] = {
     "disk": (Cause.DISK, (Remedy.FREE_SPACE,)),
     "temp_disk": (Cause.DISK, (Remedy.FREE_SPACE,)),
 }
+
+
+def near_with_saves(near_units: float, units: Sequence[Unit]) -> float:
+    """Units within which the end of what others use too is near; more if the run saves files."""
+    saves = any(unit.times.get("checkpoints") for unit in units[-_SAVED_LATELY:])
+    return max(near_units, NEAR_UNITS) if saves else near_units
 
 
 def _scaled(slope: Slope, part: float) -> Slope:

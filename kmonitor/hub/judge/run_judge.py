@@ -30,7 +30,12 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     with_newest_kept,
 )
-from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
+from kmonitor.hub.judge.counts import (
+    COUNT_RULES,
+    explain_count,
+    near_with_saves,
+    next_count_judgement,
+)
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
@@ -250,7 +255,7 @@ class RunJudge:
             return None
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         counters = [] if metric in COUNT_RULES else counters_of(metric, units)
-        near_units = self._units.near_units(kind, unit_seconds(units))
+        near_units = near_with_saves(self._units.near_units(kind, unit_seconds(units)), units)
         judgement = self._judgement_after(key, values, counters, n_fresh, near_units)
         if kind in COUNTED_WITHIN and judgement.state is GrowthState.SUSPECTED:
             # The units of that rule are no pieces of time.

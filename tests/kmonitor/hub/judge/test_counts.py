@@ -9,11 +9,16 @@ from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import Remedy
-from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
+from kmonitor.hub.judge.counts import (
+    COUNT_RULES,
+    explain_count,
+    near_with_saves,
+    next_count_judgement,
+)
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.run_judge import RunJudge
-from kmonitor.hub.judge.units import RunUnits
+from kmonitor.hub.judge.units import RunUnits, Unit
 from kmonitor.ui.verdicts.verdict_text import evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
@@ -189,6 +194,16 @@ def test_a_disk_that_fills_is_no_fault_of_the_runs_own_files():
     assert disk.advice == ["free_space"]
     assert "its space is used by all programs" in verdict_headline(disk)
     assert not any("Measured" in line for line in evidence_lines(disk))
+
+
+@pytest.mark.parametrize(("each", "near"), [(0, 20.0), (5, 200.0)])
+def test_end_of_a_disk_is_near_sooner_where_the_run_saves_checkpoints(each: int, near: float):
+    units = [
+        Unit(n, 0.0, times={"compute": 1.0, "checkpoints": 0.1 * (each > 0 and n % each == 1)})
+        for n in range(15)
+    ]
+
+    assert near_with_saves(20.0, units) == near
 
 
 def test_checkpoints_are_advised_on_where_the_run_saves_some():
