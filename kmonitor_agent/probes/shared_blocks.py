@@ -157,9 +157,10 @@ class _Owners:
         """True if a block counts as the run's."""
         if inode in self._of_run:
             return True
+        # At once, not only after the next search: an even growth is to be seen as such.
         kind = _kind(name)
-        is_known = inode in self._searched and inode not in self._of_others
-        return is_known and kind in self._run_kinds and kind not in self._other_kinds
+        is_like_run = kind in self._run_kinds and kind not in self._other_kinds
+        return is_like_run and inode not in self._of_others
 
     def search(self, blocks: _Blocks) -> bool:
         """Search the processes for blocks that are not the run's yet; False if none are due."""
