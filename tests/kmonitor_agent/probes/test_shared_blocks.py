@@ -281,6 +281,23 @@ def test_maps_are_read_for_new_blocks_and_after_longer_and_longer_pauses(
     assert sorted(blocks.names) == ["cache_1", "cache_2"]
 
 
+def test_a_block_like_those_of_the_run_counts_before_the_next_search(
+    shm: MadeUpShm, monkeypatch: pytest.MonkeyPatch
+):
+    now_s = 1000.0
+    monkeypatch.setattr(shared_blocks.time, "monotonic", lambda: now_s)
+    blocks = shm.blocks()
+    shm.process("self", shm.block("cache_1"), python=True)
+    blocks.read()
+    monkeypatch.setattr(shared_blocks._Owners, "search", lambda self, blocks: False)  # not due
+    shm.block("psm_2f")
+    for _ in range(5):
+        now_s += 1.0
+        blocks.read()
+
+    assert sorted(blocks.names) == ["cache_1", "psm_2f"]
+
+
 def test_shared_memory_that_cannot_be_listed_is_absent(tmp_path: Path):
     used, whole = SharedBlocks(tmp_path / "none", children=list).read()
 
