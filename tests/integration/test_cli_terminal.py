@@ -126,17 +126,18 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
         terminal.wait_for(f'Save a checkpoint of "{NAME}"')
         terminal.type("n")
         terminal.wait_for("Canceled.")
-        for key, question, result in (
-            ("s", "Save a checkpoint", "save is done"),
-            ("c", "Free traces", "collect is done"),
-            ("r", "Save, clear and reload", "reload is done"),
-            ("p", "Pause", "pause is done"),
-            ("p", "Resume", "resume is done"),
+        for key, question, result, state in (
+            ("s", "Save a checkpoint", "save is done", "training"),
+            ("c", "Free traces", "collect is done", "training"),
+            ("r", "Save, clear and reload", "reload is done", "training"),
+            ("p", "Pause", "pause is done", "paused"),
+            ("p", "Resume", "resume is done", "training"),
         ):
             terminal.type(key)
             terminal.wait_for(question)
             terminal.type("y")
-            terminal.wait_for(result)
+            # What "p" asks next depends on the state that the row shows.
+            terminal.wait_for(result, state)
         terminal.type("q")
         assert terminal.wait_end() == 0
 
