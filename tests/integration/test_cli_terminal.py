@@ -136,7 +136,7 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
             terminal.type(key)
             terminal.wait_for(question)
             terminal.type("y")
-            # What "p" asks next depends on the state that the row shows.
+            # The next question for "p" depends on the state in the row.
             terminal.wait_for(result, state)
         terminal.type("q")
         assert terminal.wait_end() == 0
