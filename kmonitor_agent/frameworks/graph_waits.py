@@ -102,7 +102,8 @@ class GraphWaits:
         source = self._source
         if source is None or not (is_pause or seconds >= LONGEST_GAP_S):
             return
-        ended_s, newer = self._clock.last_begin_s, self._clock.steps_per_tick
+        ended_s = self._clock.last_begin_s
+        newer = self._clock.steps_per_tick
         ended = self._clock.steps - newer
         self._read(source, ended - newer, ended_s - seconds, newer)
         if seconds < LONGEST_GAP_S:
@@ -123,7 +124,8 @@ class GraphWaits:
         """
         if self._source is None:
             return None
-        source, steps = self._source, self._clock.steps
+        source = self._source
+        steps = self._clock.steps
         waited_s = max(0.0, source.waited_s - self.in_pauses_s)
         first_s = min(first_wait_s, waited_s)
         if source.elements >= _ENOUGH_READ * steps > 0:

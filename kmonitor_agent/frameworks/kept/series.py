@@ -35,7 +35,7 @@ _MOST_FIELDS: Final = 8
 """Maximum number of items of a tuple, list or dict that may be a link, and of fields searched."""
 
 _LATEST: Final = 4
-"""Number of the newest names that are looked at: a series of names that grows is among them."""
+"""Number of the newest names that are read: a series of names that grows is among them."""
 
 _MOST_SUBCLASSES: Final = 2000
 _DIGIT: Final = re.compile(r"\d")

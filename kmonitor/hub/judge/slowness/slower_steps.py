@@ -142,7 +142,8 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
     share, _ = _cpu_waits(units)
     if len(share) < 2 * _AS_BEFORE:
         return False
-    early, late = float(np.median(share[:_AS_BEFORE])), float(np.median(share[-_AS_BEFORE:]))
+    early = float(np.median(share[:_AS_BEFORE]))
+    late = float(np.median(share[-_AS_BEFORE:]))
     return late <= early + _LEAST_CPU_WAIT / 2
 
 

@@ -36,9 +36,7 @@ from kmonitor.hub.judge.slowness.parts import (
     seconds_of,
     share_of,
 )
-from kmonitor.hub.judge.slowness.slower_steps import (
-    waits_no_longer_for_cpu,
-)
+from kmonitor.hub.judge.slowness.slower_steps import waits_no_longer_for_cpu
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
