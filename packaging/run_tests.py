@@ -48,7 +48,10 @@ def main(arguments: list[str]) -> int:
 def run(command: list[str], limit_s: float) -> int:
     """Run pytest, at most for `limit_s` seconds; its status, or `EXIT_TOO_LONG`."""
     with tempfile.TemporaryDirectory(prefix="kmonitor-tests-") as notes:
-        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", NOTES: notes}
+        environ = {**os.environ, NOTES: notes}
+        # Compiled modules are kept: each training, window and command of a test is a process that
+        # would compile ours again.
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
         try:
             return process.wait(limit_s)
