@@ -278,7 +278,24 @@ def _goes_on(counters: Sequence[Counter], growth: Growth) -> bool:
     """True if a count still grows."""
     if counted_growth(counters) or steadily_counted_growth(counters, growth):
         return True
-    return bool(kept_growth(counters, growth) or _traced(counters, growth))
+    fresh = [each for each in counters if each.kind in KEPT and _is_fresh(each)]
+    return bool(kept_growth(fresh, growth) or _traced(counters, growth))
+
+
+_FRESH: Final = 4
+_STILL: Final = 0.3
+
+
+def _is_fresh(counter: Counter) -> bool:
+    """True if one of the last units counted a place, and it grew about as before.
+
+    In long pauses between counts a cache of the script's own may have become full.
+    """
+    (at,) = np.isfinite(counter.values).nonzero()
+    if len(at) < 2 or at[-1] < len(counter.values) - _FRESH:  # noqa: PLR2004 - a rate takes two
+        return False
+    rates = np.diff(counter.values[at]) / np.diff(at)
+    return bool(rates[-1] >= _STILL * np.median(rates))
 
 
 _FLAT: Final = 0.3
