@@ -6436,6 +6436,11 @@
         <translation>assign</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>asyncio, as tasks that have not ended</source>
+        <translation>asyncio（尚未结束的任务）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>at least {low}; the upper bound is unknown</source>
         <translation>至少 {low}；上限不可知</translation>

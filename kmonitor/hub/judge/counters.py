@@ -319,8 +319,12 @@ def _kept_growth(
     counter: Counter, growth: Growth, share: float = _KEPT_SHARE
 ) -> CounterGrowth | None:
     """Growth of kept objects from count to count; None if it does not explain the growth."""
-    values = counter.values[growth.first : growth.last + 1]
-    (at,) = np.isfinite(values).nonzero()
+    values = counter.values[: growth.last + 1]
+    (counted,) = np.isfinite(values).nonzero()
+    at = counted[counted >= growth.first]
+    if len(at) == 1:
+        # In a short window, as after a change of the slope, the one before says how it grew.
+        at = counted[-_FEWEST_COUNTS:]
     if len(at) < _FEWEST_COUNTS or growth.slope is None:
         return None
     rates = np.diff(values[at]) / np.diff(at)

@@ -13,7 +13,8 @@ each of the last eight about the same bytes, or the script keeps about the same 
 count to count, those of eight units | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
-| slowing | it was growing, and three judgements in a row found that it slows down | - |
+| slowing | it was growing, and three judgements in a row found that it slows down, or for six \
+units each has added clearly less | - |
 | cleared | it was growing or slowing, and three judgements in a row found that it adds less \
 than a third of what it did | - |
 
@@ -50,6 +51,7 @@ from kmonitor.hub.judge.growth import (
     judge_growth,
     rises_between_falls,
 )
+from kmonitor.hub.judge.slope_changes import since_change
 from kmonitor.hub.judge.statistics import Floats
 
 UNITS_TO_SUSPECT: Final = 20
@@ -68,6 +70,10 @@ _MIN_FITS: Final = 3
 _TIMES_AS_LONG: Final = 10.0
 _SLOWS: Final = frozenset({WhyNot.SLOWING, WhyNot.BENDING})
 _ENDS: Final = frozenset({WhyNot.STOPPED, WhyNot.TOO_SMALL})
+
+
+STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
+"""A tenth of the step time; less is not felt, and clocks of processors vary by as much."""
 
 
 class GrowthState(StrEnum):
@@ -148,6 +154,10 @@ def next_judgement(
         is_whole: False for parts of an epoch, at whose end the script may release what it keeps.
     """
     growth = judge_growth(values, floor)
+    since = None
+    if floor is not STEP_TIME_FLOOR and (before.is_open_alarm or growth.is_growing):
+        since = since_change(values, growth, floor)
+    growth = since or growth
     kept = steady_kept_growth(counters, growth) if is_whole else []
     counted = counted_growth(counters)
     if _is_left_behind(counted, values):
@@ -155,6 +165,8 @@ def next_judgement(
     if before.is_open_alarm:
         if len(values) < MIN_UNITS and not growth.is_growing:
             return replace(before, alarmed_units=before.alarmed_units + 1)
+        if since is not None and not since.is_growing:
+            return _slower(before, since, values, counters)
         return _alarmed(before, growth, values, counters)
     return _quiet(before, growth, values, counters, room, kept)
 
@@ -239,10 +251,8 @@ def _alarmed(
     if _has_filled(before, values, counters):
         return Judgement(GrowthState.CLEARED, replace(growth, why_not=WhyNot.STOPPED))
     if not growth.is_growing:
-        counted = counted_growth(counters) or steadily_counted_growth(counters, growth)
-        counted = counted or kept_growth(counters, growth) or _traced(counters, growth)
         now = replace(before, alarmed_units=units)
-        return _against(now, growth, values, goes_on=bool(counted))
+        return _against(now, growth, values, goes_on=_goes_on(counters, growth))
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
@@ -252,6 +262,40 @@ def _alarmed(
     is_long = is_long or was_suspected
     state = GrowthState.SUSPECTED if explains and is_long else GrowthState.GROWING
     return Judgement(state, growth, grew_with, units)
+
+
+def _slower(
+    before: Judgement, since: Growth, values: Floats, counters: Sequence[Counter]
+) -> Judgement:
+    """The judgement after an alarm whose growth has become slower, and goes on."""
+    if _goes_on(counters, since):
+        return _alarmed(before, replace(since, why_not=None), values, counters)
+    units = before.alarmed_units + 1
+    return Judgement(GrowthState.SLOWING, since, before.grew_with, units)
+
+
+def _goes_on(counters: Sequence[Counter], growth: Growth) -> bool:
+    """True if a count still grows."""
+    if counted_growth(counters) or steadily_counted_growth(counters, growth):
+        return True
+    fresh = [each for each in counters if each.kind in KEPT and _is_fresh(each)]
+    return bool(kept_growth(fresh, growth) or _traced(counters, growth))
+
+
+_FRESH: Final = 4
+_STILL: Final = 0.3
+
+
+def _is_fresh(counter: Counter) -> bool:
+    """True if one of the last units counted a place, and it grew about as before.
+
+    In long pauses between counts a cache of the script's own may have become full.
+    """
+    (at,) = np.isfinite(counter.values).nonzero()
+    if len(at) < 2 or at[-1] < len(counter.values) - _FRESH:  # noqa: PLR2004 - a rate takes two
+        return False
+    rates = np.diff(counter.values[at]) / np.diff(at)
+    return bool(rates[-1] >= _STILL * np.median(rates))
 
 
 _FLAT: Final = 0.3
@@ -321,9 +365,6 @@ def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
         return UnitKind.FOLD
     return UnitKind.FIT if n_fits >= _MIN_FITS else UnitKind.EPOCH
 
-
-STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
-"""A tenth of the step time; less is not felt, and clocks of processors vary by as much."""
 
 _SLOWER_BY: Final = 0.15
 """Part of a step's time: slower by less over all units so far counts as steady."""

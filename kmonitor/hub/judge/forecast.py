@@ -19,6 +19,7 @@ from kmonitor.hub.judge.growth import (
     judge_growth,
     window_start,
 )
+from kmonitor.hub.judge.slope_changes import last_change
 from kmonitor.hub.judge.statistics import Floats, block_width, lower_envelope
 from kmonitor.hub.judge.unit_series import highest_of
 from kmonitor.hub.judge.units import RunUnits, Unit
@@ -235,7 +236,8 @@ def forecast_limit(values: Floats, limit: float) -> Forecast | None:
     """
     if len(values) < MIN_STRAIGHT_UNITS:
         return None
-    values = values[window_start(len(values)) :]
+    changed = last_change(values, RAM_FLOOR)
+    values = values[window_start(len(values)) if changed is None else changed.first :]
     slope = _slope(values)
     if slope is None:
         return None

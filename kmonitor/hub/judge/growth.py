@@ -199,6 +199,9 @@ _BETTER_BEND: Final = 2.0
 _SLOWED: Final = 0.5
 _RECENT: Final = 15
 _RECENT_ENDS: Final = 5
+_RECENT_UNITS: Final = _RECENT - _RECENT_ENDS
+"""Units between the middles of the two ends."""
+
 _STOPPED: Final = 0.3
 
 
@@ -243,7 +246,11 @@ def _rising(values: Floats, floor: Floor) -> Slope | None:
     level = float(np.median(window))
     least = max(_RISING_PART * floor.least(level, found.middle), _NOISES * noise_of(window))
     late = float(np.median(np.diff(window)[-_LATE_STEPS:]))
-    goes_on = late >= _SLOWED * found.middle
+    goes_on = late >= _SLOWED * found.middle and not has_stopped(window, found.middle)
+    if len(window) >= 2 * _RECENT_UNITS:
+        recent = window[-_RECENT_UNITS:]
+        x = np.arange(len(recent), dtype=np.float64)
+        goes_on = goes_on and (theil_sen_slope(x, recent) or 0.0) >= _STOPPED * found.middle
     return found if rise >= least and goes_on else None
 
 
@@ -298,11 +305,11 @@ def _rises_lately(window: _Window) -> bool:
     if len(window.values) < 2 * _RECENT:
         return True
     slope = theil_sen_slope(window.x, window.envelope) or 0.0
-    recent = window.values[-_RECENT:]
-    rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
-    promised = slope * (_RECENT - _RECENT_ENDS)
+    promised = slope * _RECENT_UNITS
     if promised < _NOISES * noise_of(window.values):
         return True
+    recent = window.values[-_RECENT:]
+    rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
     return rise >= _STOPPED * promised and _lows_rise(window, slope)
 
 

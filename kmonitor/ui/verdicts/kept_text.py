@@ -157,6 +157,7 @@ def kept_place_text(kept: KeptObjects) -> str:
         "Out": tr("Out, the notebook's stored cell outputs"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
         "weakref.finalize": tr("functions registered with weakref.finalize"),
+        "asyncio.all_tasks": tr("asyncio, as tasks that have not ended"),
         "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
     }
     place = places.get(kept.place, kept.place)

@@ -22,6 +22,7 @@ from kmonitor_agent.call_stacks import (
 )
 from kmonitor_agent.frameworks.kept.containers import length_of
 from kmonitor_agent.frameworks.kept.sizes import attributes_of_function, closure_of
+from kmonitor_agent.frameworks.kept.tasks import TASKS
 from kmonitor_agent.frameworks.script_files import is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_name,
@@ -40,7 +41,7 @@ FINALIZERS: Final = "weakref.finalize"
 PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
-PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH})
+PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH, TASKS})
 """Places of libraries, whose names are not private."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")

@@ -74,6 +74,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
     is_keras_model,
     size_of,
 )
+from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
@@ -207,12 +208,18 @@ class KeptObjectWalk:
         while self._series and not self.is_cut_short:
             self._add_series()
             self._follow()
-        for place, containers in self._containers.items():
-            self._measure_all(containers, place)
+        self._measure_containers()
         by_size = sorted(self._results.values(), key=lambda each: -(each.n_bytes or 0.0))
         native = [each for each in by_size if each.n_bytes is None]
         measured = [each for each in by_size if (each.n_bytes or 0.0) >= self._least_bytes]
         return [*native[: MOST_LISTED // 4], *measured][:MOST_LISTED]
+
+    def _measure_containers(self) -> None:
+        tasks = pending_tasks(each for found in self._containers.values() for each in found)
+        if tasks is not None:
+            self._add_container(tasks, TASKS)
+        for place, containers in self._containers.items():
+            self._measure_all(containers, place)
 
     def _add_variables(self) -> None:
         with call_stacks() as stacks:
@@ -481,7 +488,11 @@ def _like(item: Any) -> ObjectSize | None:
     module = class_module(kind)
     name = class_name(kind)
     known = class_package(kind)
-    return _named(f"{known}.{name}" if known else f"{module}.{name}")
+    return _named(_OF_C.get(known, f"{known or module}.") + name)
+
+
+_OF_C: Final = {"builtins": "", "_asyncio": "asyncio."}
+"""Public names of modules of C, with a dot."""
 
 
 def _children(value: Any, place: str) -> list[tuple[Any, str]]:

@@ -21,6 +21,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_items,
     newest_keys,
 )
+from kmonitor_agent.frameworks.kept.tasks import held_by_future
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -420,6 +421,8 @@ def _attributes(value: Any) -> Iterable[Any]:
     for base, read in _ATTRIBUTES.items():
         if is_subclass(kind, (base,)):
             return read(value)
+    if (held := held_by_future(value)) is not None:
+        return held
     fields = instance_dict(value)
     if is_keras_model(kind):
         return _model_variables(value, fields)

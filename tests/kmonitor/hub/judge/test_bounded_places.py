@@ -160,3 +160,50 @@ def test_a_full_queue_whose_objects_grow_is_a_cause():
     assert last.advice[0] == "keep_numbers"
     said = with_plain_spaces(verdict_headline(last))
     assert "retained in Curves.recent (deque): +2.40 MiB / epoch; it holds no more than 6" in said
+
+
+def filling(fills: dict[int, int | None], *, every: int = 1, n: int = 60) -> Iterator[Event]:
+    """A run with caches that fill, of 3 MiB an epoch each.
+
+    Args:
+        fills: Maximum number of results by the epoch in which each is full; None: unknown.
+        every: Epochs from count to count, which has the places that changed.
+    """
+    counted: dict[int, int] = {}
+    for event in events_of(Growing(ram_of_bytes=64e9), n):
+        if isinstance(event, Sample):
+            held = sum(min(event.epoch, full) for full in fills)
+            wobble = (event.epoch * 7 % 5) * 0.3
+            yield replace(event, ram_bytes=(1000.0 + 3.0 * held + wobble) * MIB)
+            continue
+        if isinstance(event, EpochEnded) and event.epoch > 2 and event.epoch % every == 0:
+            now = {full: min(2 * (event.epoch + 1), 2 * full) for full in fills}
+            kept = [
+                replace(results(count, fills[full], 1.5), place=f"load_{full}")
+                for full, count in now.items()
+                if counted.get(full) != count
+            ]
+            counted = now
+            yield ObjectsCounted(event.t_s, event.fit, event.epoch, 0.003, kept)
+        yield event
+
+
+@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("full", [[20], [21], [15, 40], [20, 21], [20, 30]])
+def test_caches_that_become_full_are_never_accused(full: list[int], every: int):
+    verdicts = ram_verdicts(filling({each: 2 * each for each in full}, every=every))
+
+    assert not any(one.state in ALARMED_STATES for one in verdicts)
+    assert "filling" in {one.cause for one in verdicts}
+
+
+@pytest.mark.parametrize("every", [1, 3, 5, 8])
+@pytest.mark.parametrize("full", [17, 25, 40])
+def test_a_cache_whose_limit_is_unknown_is_cleared_within_eight_units(full: int, every: int):
+    verdicts = ram_verdicts(filling({full: None}, every=every))
+    alarmed = [one.unit for one in verdicts if one.state in ALARMED_STATES]
+    later = {one.state for one in verdicts if one.unit > full + 8}
+
+    assert alarmed
+    assert max(alarmed) <= full + 8
+    assert later <= {"cleared", "steady"}

@@ -526,6 +526,18 @@ def test_figures_are_counted_and_not_weighed():
     )
 
 
+def test_tasks_that_never_end_are_kept_by_asyncio():
+    kept = KeptObjects("asyncio.Task", 8, 16 * MIB, "", "", "set", "asyncio.all_tasks")
+    grew = [CorrelatedGrowth("kept_bytes", 2 * MIB, 2 * MIB, 2 * MIB, "asyncio.all_tasks")]
+
+    text = cause_text(replace(KEPT, kept=kept, grew_with=grew, slope=2 * MIB))
+
+    assert with_plain_spaces(text) == (
+        "asyncio.Task objects are retained in asyncio, as tasks that have not ended:"
+        " +2.00 MiB / epoch (1 \u00d7 2.0 MiB)"
+    )
+
+
 def test_who_keeps_models_is_said_where_models_are_built_anew():
     kept = KeptObjects("keras.History", 9, None, container="list", place="train.runs")
 
