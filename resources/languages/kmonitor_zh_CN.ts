@@ -9909,6 +9909,21 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran a full garbage collection in it</source>
+        <translation>{text}；Python 在这一步里做了一次完整的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran full garbage collections in them</source>
+        <translation>{text}；Python 在这些步里做了完整的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran full garbage collections in {n} of them</source>
+        <translation>{text}；Python 在其中 {n} 步里做了完整的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{text}; that time was spent {where}</source>
         <translation>{text}；那些时间用于{where}</translation>
     </message>
