@@ -72,8 +72,8 @@ class StepClock:
         steps: Steps begun in the running epoch.
     """
 
-    __slots__ = ("_collected", "_collected_sum", "_collections", "_collections_at_begin", "_counts",
-                 "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
+    __slots__ = ("_collected", "_collected_sum", "_collections", "_collections_at_begin",
+                 "_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
                  "_noted_from", "_on_due", "_on_fault", "_on_long", "_per_tick", "_sum",
                  "_ticks")  # fmt: skip
 
