@@ -59,8 +59,9 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         kind: "traces", "retained", "disused", "blocks", "python_bytes", "allocator_bytes",
-            "native_bytes", "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
-            "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and not a unit.
+            "native_bytes", "free_bytes", "children_bytes", "code", "functions", "kept_bytes",
+            "kept_objects", "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and
+            not a unit.
         per_unit: Change per unit, in what `kind` counts.
         low: Lower end of the 95% interval of that change.
         high: Upper end of the interval.
