@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Collection, Iterable
 
+from msgspec.structs import replace
+
 from kmonitor.cli.common.summary_text import metric_title
 from kmonitor.cli.common.terminal import (
     pluralized,
@@ -72,15 +74,30 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         known = "as stored so far" if reply.verdicts else "none stored so far"
         text = f"{known}; {count_text(reply.unread)} samples are being read: try again in a minute"
         _print_verdict_line("Verdicts", text)
+    ruled_out: list[list[str]] = []
     for verdict in filter(is_said, reply.verdicts):
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
-        _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
+        _print_verdict_line(title, _headline(run, verdict, ruled_out))
         is_open = verdict.state == "measuring" and verdict.slope is not None
         is_detailed = is_open or verdict.state in {"growing", "suspected", "slowing"}
         if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)
+
+
+def _headline(run: RunSummary, verdict: Verdict, ruled_out: list[list[str]]) -> str:
+    """Headline; the same causes are ruled out by a verdict further up only once.
+
+    Args:
+        ruled_out: Causes that each verdict so far rules out; those of this one are added.
+    """
+    is_known = verdict.ruled_out in ruled_out
+    ruled_out.append(verdict.ruled_out)
+    if not verdict.ruled_out or not is_known:
+        return verdict_headline(verdict, is_final=has_ended(run))
+    text = verdict_headline(replace(verdict, ruled_out=[]), is_final=has_ended(run))
+    return f"{text}; ruled out: as above"
 
 
 def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
