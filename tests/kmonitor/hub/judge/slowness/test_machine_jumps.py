@@ -1,6 +1,7 @@
 """Jumps of computing that the machine explains, as `kmonitor show` says them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.unions import VerdictsReply
 from tests.support.made_up_runs import made_up_run
 
-Readings = Callable[[int], dict[str, float]]
+Readings = Callable[[int], dict[str, Any]]
 
 _EPOCHS = 24
 _JUMP_AT = 12
