@@ -106,7 +106,10 @@ class GraphCount:
         operations: Operations in all live traces and registered functions; None if absent.
         traces: Number of live traces.
         functions: Number of functions registered with the runtime.
-        retained: Registry entries that keep traces of dead models; None if unknown.
+        retained: Registry entries that keep traces of dead models, and disused ones; None if
+            unknown.
+        disused: Those of them that a model with living weights no longer uses: it was compiled
+            again, or a new model has its layers.
         step_entries: Registry entries of Keras step functions, dead or live; None if unknown.
         by_function: Traces by function, largest first, at most 64.
         source: Source of the numbers; empty if absent.
@@ -117,6 +120,7 @@ class GraphCount:
     traces: int = 0
     functions: int = 0
     retained: int | None = None
+    disused: int = 0
     step_entries: int | None = None
     by_function: tuple[FunctionTraces, ...] = ()
     source: str = ""

@@ -1,6 +1,7 @@
 """Step time from begin to begin, kept in a histogram: constant work and no memory per step."""
 
 from collections.abc import Callable
+from gc import get_stats
 from math import exp, log
 from time import perf_counter
 from typing import Any, Final, TypedDict
@@ -23,6 +24,10 @@ _NEVER: Final = float("inf")
 LONG_STEP_S: Final = 0.01
 """Length from which steps are timed one by one, seconds: timing takes 20 to 30 us of each."""
 
+_MOST_COLLECTIONS: Final = 2
+"""Most full garbage collections per step with some: more of them ran in short steps as well, so
+they are not the reason why a step was long."""
+
 SLOW_TIMES: Final = 3.0
 """Multiple of the median from which a step is slow."""
 
@@ -40,6 +45,13 @@ class _SlowSteps(TypedDict, total=False):
 
     slow: int
     slow_sum_s: float
+
+
+class _CollectedSteps(TypedDict, total=False):
+    """Arguments of `StepTimes` about steps with a full garbage collection."""
+
+    collected: int
+    collected_sum_s: float
 
 
 class StepClock:
@@ -60,7 +72,8 @@ class StepClock:
         steps: Steps begun in the running epoch.
     """
 
-    __slots__ = ("_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
+    __slots__ = ("_collected", "_collected_sum", "_collections", "_collections_at_begin",
+                 "_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
                  "_noted_from", "_on_due", "_on_fault", "_on_long", "_per_tick", "_sum",
                  "_ticks")  # fmt: skip
 
@@ -131,8 +144,10 @@ class StepClock:
         """Start a new epoch without steps."""
         self._counts = [0] * _BUCKETS
         self._ticks = self._measured = 0
-        self._sum = self._max = self._last = self._noted_from = 0.0
+        self._sum = self._max = self._last = self._noted_from = self._collected_sum = 0.0
         self._first = -1.0
+        self._collected = 0
+        self._collections = self._collections_at_begin = _full_collections()
 
     def tick(self, batch: Any = None, logs: Any = None) -> None:
         """Count the begin of a step. Never raises an `Exception`: a fault goes to `on_fault`.
@@ -150,6 +165,7 @@ class StepClock:
                 seconds = now_s - last
                 if self._first < 0.0:
                     self._first = seconds
+                    self._leave_out_collections()
                     return
                 try:
                     self._counts[int(log(seconds) * _PER_LOG + _OFFSET)] += 1
@@ -166,7 +182,14 @@ class StepClock:
         """Note a step that is the longest so far, or a long one."""
         self._max = max(self._max, seconds)
         self._noted_from = min(self._max, LONG_STEP_S)
-        if seconds > LONG_STEP_S and self._on_long is not None:
+        before = self._collections
+        self._collections = _full_collections()
+        if seconds <= LONG_STEP_S:
+            return
+        if self._collections > before:
+            self._collected += 1
+            self._collected_sum += seconds
+        if self._on_long is not None:
             self._on_long(seconds)
 
     def _failed(self, exc: Exception) -> None:
@@ -182,8 +205,15 @@ class StepClock:
             retraced: True if the next step traces again, so that it is left out too.
         """
         self._last = 0.0
+        self._leave_out_collections()
         if retraced and self._first >= 0.0:
             self._first = -1.0
+
+    def _leave_out_collections(self) -> None:
+        """Leave out collections since the last noted step: they ran in no step that is timed."""
+        before = self._collections
+        self._collections = _full_collections()
+        self._collections_at_begin += self._collections - before
 
     def median_s(self) -> float | None:
         """Median of the running epoch's steps so far; None below two measured; any thread."""
@@ -237,6 +267,7 @@ class StepClock:
             max_s=self._max / part,
             first_s=self._first / part if self._first >= 0.0 else None,
             **self._slow(counts, SLOW_TIMES * median_s),
+            **self._with_collections(),
         )
 
     def _slow(self, counts: list[int], above_s: float) -> _SlowSteps:
@@ -253,6 +284,14 @@ class StepClock:
         part = self._per_tick
         return {"slow": slow * part, "slow_sum_s": min(sum_s, self._sum)}
 
+    def _with_collections(self) -> _CollectedSteps:
+        """Long steps in which all objects were looked through for garbage."""
+        n_collections = self._collections - self._collections_at_begin
+        if not self._collected or n_collections > _MOST_COLLECTIONS * self._collected:
+            return {}
+        collected = self._collected * self._per_tick
+        return {"collected": collected, "collected_sum_s": self._collected_sum}
+
     def _middle_s(self, bucket: int) -> float:
         return min(exp((bucket + 0.5 - _OFFSET) / _PER_LOG), self._max)
 
@@ -264,3 +303,8 @@ class StepClock:
             if count and seen >= rank:
                 return self._middle_s(bucket)
         return self._max
+
+
+def _full_collections() -> int:
+    """Number of full garbage collections of the process; it takes 1 us."""
+    return get_stats()[-1]["collections"]

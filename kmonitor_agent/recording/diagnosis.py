@@ -176,14 +176,8 @@ class Diagnoser:
         name = self._privacy.name(function.name)
         operations = f"{function.operations} operations"
         if function.traces == 1:
-            dead = " (retained for a model that no longer exists)" if function.retained else ""
-            return f"`{name}`: 1 trace{dead}, {operations}"
-        dead = (
-            f" ({function.retained} of them retained for models that no longer exist)"
-            if function.retained
-            else ""
-        )
-        return f"`{name}`: {function.traces} traces{dead}, {operations}"
+            return f"`{name}`: 1 trace{_retained_text(function)}, {operations}"
+        return f"`{name}`: {function.traces} traces{_retained_text(function)}, {operations}"
 
     def _object(self, growth: ObjectGrowth) -> ObjectGrowth:
         if growth.kind.partition(".")[0] in _OF_NOBODY:
@@ -192,6 +186,16 @@ class Diagnoser:
 
     def _allocation(self, growth: AllocationGrowth) -> AllocationGrowth:
         return msgspec.structs.replace(growth, location=self._privacy.name(growth.location))
+
+
+def _retained_text(function: FunctionTraces) -> str:
+    if not function.retained:
+        return ""
+    of_them = "" if function.traces == 1 else f"{function.retained} of them "
+    if function.disused:
+        return f" ({of_them}retained though no longer used)"
+    what = "a model that no longer exists" if not of_them else "models that no longer exist"
+    return f" ({of_them}retained for {what})"
 
 
 COST_SHARE: Final = 0.01

@@ -170,6 +170,7 @@ class FitReporter:
                 traces=graph.traces,
                 functions=graph.functions,
                 retained=graph.retained,
+                disused=graph.disused,
                 by_function=[self._function(each) for each in graph.by_function[:64]],
             )
         )
@@ -296,6 +297,7 @@ class FitReporter:
             operations=function.operations,
             retained=function.retained,
             changed=function.changed if function.changed == "python" else "",
+            disused=function.disused,
         )
 
 

@@ -6291,6 +6291,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>`{name}`: 1 trace (retained though no longer used), {operations} operations</source>
+        <translation>`{name}`：1 个追踪（不再使用但被留住），{operations} 个算子</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: 1 trace, {operations} operations</source>
         <translation>`{name}`：1 个追踪，{operations} 个算子</translation>
     </message>
@@ -6298,6 +6303,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: {n} traces ({dead} of them retained for models that no longer exist), {operations} operations</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>`{name}`: {n} traces ({dead} of them retained though no longer used), {operations} operations</source>
+        <translation>`{name}`：{n} 个追踪（其中 {dead} 个不再使用但被留住），{operations} 个算子</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6557,6 +6567,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>call kmonitor_agent.collect() after each fit</source>
+        <translation>每次 fit 之后调用 kmonitor_agent.collect()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
     </message>
@@ -6708,6 +6723,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>command {name}</source>
         <translation>命令：{name}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>compile the model once, outside the loop</source>
+        <translation>在循环外只编译一次模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8996,6 +9016,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>traces that are no longer used</source>
+        <translation>不再使用的追踪</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>traces that are no longer used, as of a model that was compiled again, are retained</source>
+        <translation>不再使用的追踪（例如模型被重新编译之后）被留住</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>train each model in its own process: kmonitor_agent.run_folds()</source>
         <translation>在各自的进程中训练每个模型：kmonitor_agent.run_folds()</translation>
     </message>
@@ -9911,6 +9941,21 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{text}, it will end at about {size}</source>
         <translation>{text}，将在约 {size} 时结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran a full garbage collection in it</source>
+        <translation>{text}；Python 在这一步里做了一次完整的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran full garbage collections in them</source>
+        <translation>{text}；Python 在这些步里做了完整的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; Python ran full garbage collections in {n} of them</source>
+        <translation>{text}；Python 在其中 {n} 步里做了完整的垃圾回收</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>

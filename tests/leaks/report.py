@@ -55,7 +55,7 @@ KINDS: Final = frozenset(
 )
 
 COUNTED: Final = frozenset(
-    {"retained_traces", "retracing", "compiled", "rebuilt", "workers", "python"}
+    {"retained_traces", "disused_traces", "retracing", "compiled", "rebuilt", "workers", "python"}
     | {"files", "threads", "processes", "zombies", "blocks", "disk"}
 )
 """Causes of verdicts that have their own counter."""

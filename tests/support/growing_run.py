@@ -30,6 +30,7 @@ class Growing:
         ram_mib: Resident set.
         traces: Live traces of `function`.
         retained: Those traces that no one needs.
+        disused: Those of them whose weights are alive.
         step_s: Step time, seconds.
         others_mib: Memory that other processes take of what is left.
         left_mib: Memory left at first; None: it is not read.
@@ -39,6 +40,7 @@ class Growing:
     ram_mib: float = 0.0
     traces: int = 0
     retained: int = 0
+    disused: int = 0
     step_s: float = 0.0
     function: str = "one_step_on_iterator"
     epochs_a_fit: int = 0
@@ -106,6 +108,7 @@ def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Itera
             FunctionTraces(grows.function, traces, 100 * traces, retained),
             FunctionTraces("test_step", 1, 90),
         ],
+        disused=grows.disused * unit,
     )
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from kmonitor.cli.common.terminal import terminal_lines
 from kmonitor.export.events import decode_row
 from kmonitor.ui.events.diagnosis import finding_lines
@@ -117,7 +119,11 @@ def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) 
     if line is None:
         return []
     findings = finding_lines(event) if isinstance(event, Diagnosis) else []
-    text = verdict_log_text(event, has_unit=True) if isinstance(event, Verdict) else line.text
+    text = line.text
+    if isinstance(event, Verdict):
+        # Beside the table of epochs, the verdicts with all that is ruled out are further up.
+        said = structs.replace(event, ruled_out=[]) if memory is None else event
+        text = verdict_log_text(said, has_unit=True)
     return [
         _timed_line(row.t_s, text, _MARKS[line.level]),
         *(f"{' ' * _HEAD_CELLS}  {found}" for found in findings),

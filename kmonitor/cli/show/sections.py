@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Collection, Iterable
 
+from msgspec.structs import replace
+
 from kmonitor.cli.common.summary_text import metric_title
 from kmonitor.cli.common.terminal import (
     pluralized,
@@ -26,7 +28,12 @@ from kmonitor.ui.events.run_end import (
 )
 from kmonitor.ui.runs.readings import RESOURCE_COLUMNS, RunReadings
 from kmonitor.ui.runs.run_states import error_sentence, has_ended, has_ended_badly
-from kmonitor.ui.runs.step_times import slow_steps_text, step_times_text
+from kmonitor.ui.runs.step_times import (
+    has_few_slow_steps,
+    slow_steps_advice_text,
+    slow_steps_text,
+    step_times_text,
+)
 from kmonitor.ui.studies.folds import attempts_by_fold
 from kmonitor.ui.studies.study_page import study_state
 from kmonitor.ui.studies.study_store import StudyRecord, folds_of, is_search
@@ -47,6 +54,7 @@ from kmonitor.ui.verdicts.verdict_text import (
 )
 from kmonitor_agent.wire.messages.events import EpochEnded, FieldSources, GraphSize, Verdict
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary, VerdictsReply
+from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS
 
 
 def verdicts_of(client: HubClient, run: RunSummary) -> VerdictsReply:
@@ -66,15 +74,30 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         known = "as stored so far" if reply.verdicts else "none stored so far"
         text = f"{known}; {count_text(reply.unread)} samples are being read: try again in a minute"
         _print_verdict_line("Verdicts", text)
+    ruled_out: list[list[str]] = []
     for verdict in filter(is_said, reply.verdicts):
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
-        _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
+        _print_verdict_line(title, _headline(run, verdict, ruled_out))
         is_open = verdict.state == "measuring" and verdict.slope is not None
         is_detailed = is_open or verdict.state in {"growing", "suspected", "slowing"}
         if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)
+
+
+def _headline(run: RunSummary, verdict: Verdict, ruled_out: list[list[str]]) -> str:
+    """Headline; the same causes are ruled out by a verdict further up only once.
+
+    Args:
+        ruled_out: Causes that each verdict so far rules out; those of this one are added.
+    """
+    is_known = verdict.ruled_out in ruled_out
+    ruled_out.append(verdict.ruled_out)
+    if not verdict.ruled_out or not is_known:
+        return verdict_headline(verdict, is_final=has_ended(run))
+    text = verdict_headline(replace(verdict, ruled_out=[]), is_final=has_ended(run))
+    return f"{text}; ruled out: as above"
 
 
 def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
@@ -168,15 +191,29 @@ def _training_row(
 
 
 def print_step_times(rows: Iterable[EventRow]) -> None:
-    """Print the step times of the last epoch; nothing if none was measured."""
+    """Print the step times of the last epoch, and the newest slow steps of recent epochs.
+
+    Nothing is printed if the last epoch's were not measured. Slow steps, as by a garbage
+    collection, need not come in each epoch.
+    """
     ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     if not ended or ended[-1].step_times is None:
         return
     times = ended[-1].step_times
     print_text()
     _print_verdict_line("Steps", step_times_text(times))
-    if text := slow_steps_text(times, ended[-1].parts):
-        _print_verdict_line("", text)
+    recent = [event for event in ended[-RECENT_UNITS:] if event.fit == ended[-1].fit]
+    slow = next(filter(_has_slow_steps, reversed(recent)), None)
+    if slow is None or slow.step_times is None:
+        return
+    where = "" if slow is ended[-1] else f"Epoch {slow.epoch + 1}: "
+    _print_verdict_line("", f"{where}{slow_steps_text(slow.step_times, slow.parts)}")
+    if advice := slow_steps_advice_text(slow.step_times):
+        _print_verdict_line("", f"What may help: {advice}")
+
+
+def _has_slow_steps(event: EpochEnded) -> bool:
+    return event.step_times is not None and has_few_slow_steps(event.step_times)
 
 
 EPOCHS_SHOWN = 30

@@ -13,7 +13,7 @@ from typing import Final
 
 from kmonitor.cli.common.terminal import print_table, print_text, terminal_lines, terminal_safe
 from kmonitor.export.events import decode_row
-from kmonitor.ui.runs.epoch_parts import part_rows, part_title
+from kmonitor.ui.runs.epoch_parts import part_name, part_rows
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     duration_text,
@@ -36,6 +36,9 @@ _TITLE: Final = "WHERE THE TIME GOES"
 _SHARE: Final = "PART"
 _WHOLE: Final = "WHOLE RUN"
 _TOTAL: Final = "total"
+
+_WITH_INPUT: Final = "compute and input"
+"""Title of computing with the wait for input: the long one does not fit beside five columns."""
 
 _OUTLIER_TIMES: Final = 2.0
 """Multiple of the others' median above which one of the averaged times is named."""
@@ -248,11 +251,11 @@ def _print_columns(columns: Sequence[_Column]) -> None:
 
 def _cells(columns: Sequence[_Column]) -> list[list[str]]:
     listed = [{row.name: row for row in part_rows(each.parts)} for each in columns]
-    is_input_known = any(each.parts.input_s is not None for each in columns)
+    has_input = any(each.parts.input_s is not None for each in columns)
     cells: list[list[str]] = []
     for name in (name for name in EPOCH_PARTS if any(name in rows for rows in listed)):
         times = [getattr(each.parts, f"{name}_s") for each in columns]
-        title = part_title(name, is_input_known=is_input_known)
+        title = _WITH_INPUT if name == "compute" and not has_input else part_name(name)
         cells.append(_row(title, columns, times))
         callbacks = [each for rows in listed if name in rows for each in rows[name].callbacks]
         cells += [

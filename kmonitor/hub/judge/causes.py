@@ -22,6 +22,7 @@ class Cause(StrEnum):
     """Cause of growth. Its text for readers is in the presenters."""
 
     RETAINED_TRACES = "traces of models that no longer exist"
+    DISUSED_TRACES = "traces that are no longer used, as of a model that was compiled again"
     RETRACING = "a function is retraced repeatedly"
     COMPILED = "a function is recompiled for each new shape"
     REBUILT = "models or optimizers are built repeatedly, and something keeps them alive"
@@ -71,6 +72,8 @@ class Remedy(StrEnum):
     TENSORS_NOT_NUMBERS = "pass tensors instead of Python numbers to the function"
     FUNCTION_ONCE = "create the function once, outside the loop"
     COLLECT_EACH = "call collect() after each model"
+    COLLECT_EACH_FIT = "call collect() after each fit"
+    COMPILE_ONCE = "compile the model once, outside the loop"
     RUN_FOLDS = "train each model in its own process"
     BUILD_ONCE = "build the model and optimizer once, outside the loop"
     DIAGNOSE = "compare Python's allocations in two epochs or fits"
@@ -155,6 +158,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
         Remedy.BUILD_ONCE,
         Remedy.RUN_FOLDS,
     ),
+    Cause.DISUSED_TRACES: (*_RECLAIMS, Remedy.COMPILE_ONCE, Remedy.COLLECT_EACH_FIT),
     Cause.RETRACING: (
         Remedy.TENSORS_NOT_NUMBERS,
         Remedy.FUNCTION_ONCE,
@@ -184,10 +188,11 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
 
-_TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
+_TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED, CounterKind.DISUSED})
 _BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
 _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: _BUILT,
+    Cause.DISUSED_TRACES: _BUILT,
     Cause.RETRACING: _TRACES | {CounterKind.FUNCTIONS},
     Cause.COMPILED: frozenset({CounterKind.CODE}),
     Cause.REBUILT: _BUILT | KEPT,
@@ -203,6 +208,7 @@ _SPEAKS_FOR: Final = {
 
 _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
+    (Cause.DISUSED_TRACES, {CounterKind.DISUSED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
     (Cause.BLOCKS, {CounterKind.NAMED_BYTES}),
     (Cause.KEPT, {CounterKind.KEPT_BYTES}),
@@ -229,6 +235,7 @@ STEPS_OF_KERAS: Final = frozenset(
 _COUNTED: Final = frozenset(
     {
         Cause.RETAINED_TRACES,
+        Cause.DISUSED_TRACES,
         Cause.RETRACING,
         Cause.COMPILED,
         Cause.WORKERS,
@@ -383,8 +390,11 @@ def explain_slowdown(
     if not traces:
         return None
     cause = Cause.RETRACING
-    if any(one.kind is CounterKind.RETAINED for one in traces):
+    kinds = {one.kind for one in traces}
+    if CounterKind.RETAINED in kinds:
         cause = Cause.RETAINED_TRACES
+    elif CounterKind.DISUSED in kinds:
+        cause = Cause.DISUSED_TRACES
     elif _is_retrace_by_new_models(traces, changed or {}, is_per_fit):
         cause = Cause.REBUILT
     # Traces were counted, and not what they cost in time.

@@ -18,7 +18,8 @@ class CounterKind(StrEnum):
     """Kind of quantity that a counter counts, once per unit."""
 
     TRACES = "live traces"
-    RETAINED = "traces retained only by the gradient registry"
+    RETAINED = "traces retained only by the gradient registry, of models that are gone"
+    DISUSED = "traces retained only by the gradient registry, of weights that are alive"
     FUNCTIONS = "functions registered with the runtime"
     BLOCKS = "small blocks allocated by Python"
     PYTHON_BYTES = "bytes allocated by Python code"
@@ -87,7 +88,10 @@ class CounterGrowth:
     kept: KeptObjects | None = None
 
 
-CODE_COUNTERS: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
+LEFT_TRACES: Final = frozenset({CounterKind.RETAINED, CounterKind.DISUSED})
+"""Kinds of traces that nothing uses any more."""
+
+CODE_COUNTERS: Final = LEFT_TRACES | {CounterKind.TRACES, CounterKind.CODE}
 """Kinds that are counted one by one, and are no data."""
 
 KEPT: Final = frozenset({CounterKind.KEPT_BYTES, CounterKind.KEPT_OBJECTS})
@@ -98,8 +102,8 @@ OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     """Traces that the last two units added to: a count, which needs no statistics.
 
-    For traces of models that are gone, two of the last four units suffice: such traces show when
-    Python has collected.
+    For traces that nothing uses any more, two of the last four units suffice: such traces show
+    when Python has collected.
 
     Args:
         counters: Counters over all units; only kinds that are counted one by one matter.
@@ -108,7 +112,7 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     for counter in counters:
         if counter.kind not in CODE_COUNTERS or _is_of_pipeline(counter):
             continue
-        among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
+        among = _AMONG if counter.kind in LEFT_TRACES else _LATELY
         added = np.diff(counter.values[-among - 1 :])
         times = np.count_nonzero(added >= _LEAST_A_UNIT[counter.kind])
         if times < _LATELY or not np.all(added >= 0.0):
@@ -198,6 +202,7 @@ def _is_of_pipeline(counter: Counter) -> bool:
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
     CounterKind.RETAINED: 0.5,
+    CounterKind.DISUSED: 0.5,
     CounterKind.FUNCTIONS: 0.5,
     CounterKind.CODE: 4.0,
 }

@@ -30,6 +30,7 @@ import numpy as np
 
 from kmonitor.hub.judge.counters import (
     KEPT,
+    LEFT_TRACES,
     Counter,
     CounterGrowth,
     CounterKind,
@@ -215,8 +216,8 @@ def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
 
 
 def _is_left_behind(counted: Sequence[CounterGrowth], values: Floats) -> bool:
-    """True if two units left traces of models that are gone, and memory rose."""
-    is_counted = any(one.kind is CounterKind.RETAINED for one in counted)
+    """True if two units left traces that nothing uses any more, and memory rose."""
+    is_counted = any(one.kind in LEFT_TRACES for one in counted)
     return is_counted and len(values) > 2 and bool(values[-1] > values[-3])  # noqa: PLR2004
 
 
@@ -326,7 +327,7 @@ def _traced(counters: Sequence[Counter], growth: Growth) -> tuple[CounterGrowth,
     return tuple(one for one in _grown(counters, growth) if one.kind in _OF_TRACES)
 
 
-_OF_TRACES: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES})
+_OF_TRACES: Final = LEFT_TRACES | {CounterKind.TRACES}
 
 
 def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool) -> Judgement:

@@ -150,6 +150,7 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     """Counters beside a metric; for functions those that were traced lately."""
     found = [
         Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
+        Counter(CounterKind.DISUSED, _array(unit.disused for unit in units)),
         Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
     ]
     if metric == "ram":

@@ -168,6 +168,8 @@ class Unit:
         operations: Operations in live traces, at its end.
         traces: Live traces, at its end.
         retained: Live traces that are kept for dead models only, at its end.
+        disused: Live traces that are kept though nothing uses them, and whose weights are alive,
+            at its end.
         functions: Traces by function, for the largest functions.
         changed: Difference between the last two traces of a function, by its name.
         parts: Growth of the process's memory in each part of it: "steps", "validation",
@@ -204,6 +206,7 @@ class Unit:
     operations: float = math.nan
     traces: float = math.nan
     retained: float = math.nan
+    disused: float = math.nan
     functions: dict[str, float] = field(default_factory=dict[str, float])
     changed: dict[str, str] = field(default_factory=dict[str, str])
     parts: dict[str, float] = field(default_factory=dict[str, float])
@@ -279,7 +282,9 @@ class Unit:
         """Take a count of the graph; the last one is that of its end."""
         self.operations = float(event.operations)
         self.traces = float(event.traces)
-        self.retained = math.nan if event.retained is None else float(event.retained)
+        if event.retained is not None:
+            self.disused = float(event.disused)
+            self.retained = float(event.retained) - self.disused
         self.functions = {
             sys.intern(each.name): float(each.traces)
             for each in event.by_function[:_MOST_FUNCTIONS]

@@ -26,7 +26,7 @@ MAX_KEPT: Final = 50
 _LONGEST_HOLDER: Final = 90
 _MOST_LINES: Final = 5
 _MOST_NAMED: Final = 3
-_CULPRITS: Final = (" held by ", "models that no longer exist")
+_CULPRITS: Final = (" held by ", "models that no longer exist", "though no longer used")
 """Marks of unwanted holders in the agent's text; other lines are functions in use."""
 _QUOTED: Final = re.compile("`[^`]+`")
 

@@ -5,12 +5,13 @@ from typing import Final
 from kmonitor.ui.runs.epoch_parts import spent_text
 from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.verdicts.time_text import fewer_collections_text
 from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
 
 LEAST_SLOW_PART: Final = 0.1
 """Smallest fraction of the time for which slow steps are reported."""
 
-FEW_PART: Final = 0.25
+FEW_PART: Final = 0.3
 """Largest fraction of steps that counts as "a few"."""
 
 _ABOUT: Final = 0.03
@@ -41,8 +42,24 @@ _OF_STEPS: Final = ("input", "callbacks", "compiling")
 _ALIKE: Final = 1.3
 """Factor of their mean up to which slow steps are about as long as each other."""
 
+_COLLECTED: Final = 0.5
+"""Part of the excess time of slow steps that steps with a garbage collection must explain."""
+
 _EXPLAINED: Final = (0.75, 1.25)
 """A part explains slow steps if its time is within these factors of their excess time."""
+
+
+def has_few_slow_steps(times: StepTimes) -> bool:
+    """True if a few slow steps took so much of the time that they are worth a report."""
+    is_much = times.slow > 0 and times.slow_part >= LEAST_SLOW_PART
+    return is_much and times.slow <= FEW_PART * times.count
+
+
+def slow_steps_advice_text(times: StepTimes) -> str:
+    """Advice on a few slow steps whose cause is known; empty if there is none."""
+    if not has_few_slow_steps(times) or not is_slow_by_collections(times):
+        return ""
+    return fewer_collections_text()
 
 
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
@@ -57,8 +74,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         times: Step times of an epoch.
         parts: Parts of the same epoch; None: not measured.
     """
-    is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
-    if not is_worth_it or not times.slow:
+    if not has_few_slow_steps(times):
         return ""
     mean_s = times.slow_sum_s / times.slow
     longest_s = times.max_s or 0.0
@@ -75,9 +91,24 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         longest=seconds_text(longest_s),
     )
     where = "" if parts is None else _spent_by_slow_steps(times, parts)
-    if not where:
+    if where:
+        whole = tr("{text}; that time was spent {where}").format(text=whole, where=where)
+    if not is_slow_by_collections(times):
         return whole
-    return tr("{text}; that time was spent {where}").format(text=whole, where=where)
+    if times.slow == 1:
+        return tr("{text}; Python ran a full garbage collection in it").format(text=whole)
+    if times.collected >= times.slow:
+        return tr("{text}; Python ran full garbage collections in them").format(text=whole)
+    return tr("{text}; Python ran full garbage collections in {n} of them").format(
+        text=whole, n=count_text(times.collected)
+    )
+
+
+def is_slow_by_collections(times: StepTimes) -> bool:
+    """True if most of the excess time of slow steps is that of steps with a garbage collection."""
+    above_s = times.slow_sum_s - times.slow * times.step_s
+    collected_s = times.collected_sum_s - times.collected * times.step_s
+    return times.collected > 0 and collected_s >= _COLLECTED * above_s
 
 
 def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:

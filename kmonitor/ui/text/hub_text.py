@@ -216,9 +216,14 @@ _FORMS: Final = (
     later(
         "`{name}`: 1 trace (retained for a model that no longer exists), {operations} operations"
     ),
+    later("`{name}`: 1 trace (retained though no longer used), {operations} operations"),
     later("`{name}`: {n} traces, {operations} operations"),
     later(
         "`{name}`: {n} traces ({dead} of them retained for models that no longer exist),"
+        " {operations} operations"
+    ),
+    later(
+        "`{name}`: {n} traces ({dead} of them retained though no longer used),"
         " {operations} operations"
     ),
     later("1 trace in use by live models"),

@@ -120,6 +120,11 @@ def _less_often_text(verdict: Verdict) -> str:
     return text.format(name=verdict.name or tr("the callback"))
 
 
+def fewer_collections_text() -> str:
+    """Advice on garbage collections that take long."""
+    return tr("call gc.collect() less often, or call gc.freeze() once after setup")
+
+
 def time_advice_text(code: str, verdict: Verdict) -> str:
     """Advice on a part that takes long; empty for other advice."""
     texts = {
@@ -147,9 +152,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "each_nth": _less_often_text(verdict),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
         "clock_speed": tr("check cooling, power limits and the CPU governor"),
-        "fewer_collections": tr(
-            "call gc.collect() less often, or call gc.freeze() once after setup"
-        ),
+        "fewer_collections": fewer_collections_text(),
         "save_less": tr("save less often, or save only the weights"),
         "validate_less": tr(
             "validate less often (validation_freq), or on fewer batches (validation_steps)"

@@ -234,6 +234,9 @@ def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
         "retained_traces": tr("traces of models that no longer exist are retained"),
+        "disused_traces": tr(
+            "traces that are no longer used, as of a model that was compiled again, are retained"
+        ),
         "retracing": _retracing_text(verdict),
         "compiled": tr("a function is recompiled for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
@@ -265,7 +268,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
     if verdict.kept is not None and verdict.cause == "rebuilt":
         built = _with_rate(tr("models or optimizers are being built again and again"), verdict)
         return f"{built}; {retained_text(verdict, verdict.kept)}"
-    if name and verdict.cause in {"retained_traces", "blocks"}:
+    if name and verdict.cause in {"retained_traces", "disused_traces", "blocks"}:
         return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
     if name and verdict.cause == "python":
         texts["python"] = tr(
@@ -276,6 +279,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
 
 _COUNTED_BYTES: Final = {
     "retained_traces": "allocator_bytes",
+    "disused_traces": "allocator_bytes",
     "rebuilt": "allocator_bytes",
     "python": "python_bytes",
     "tensors": "allocator_bytes",
@@ -493,6 +497,8 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("train each model in its own process: kmonitor_agent.run_folds()")
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
+        "collect_each_fit": VerdictAdvice(tr("call kmonitor_agent.collect() after each fit")),
+        "compile_once": VerdictAdvice(tr("compile the model once, outside the loop")),
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
@@ -508,6 +514,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
         "retained": tr("traces of models that no longer exist"),
+        "disused": tr("traces that are no longer used"),
         "blocks": tr("small blocks allocated by Python"),
         "python_bytes": tr("memory allocated by Python"),
         "allocator_bytes": tr("framework allocator"),

@@ -27,6 +27,7 @@ from kmonitor_agent.frameworks.tensorflow.internals import (
     traced_name,
 )
 from kmonitor_agent.frameworks.tensorflow.traces import (
+    OrphanGraph,
     RegistryContents,
     RetainedTraces,
     TraceKey,
@@ -125,12 +126,13 @@ class GraphInventory:
             tally.add(facts.operations, is_trace=bool(trace))
             tally.call(facts.arguments)
         for graph in contents.orphans:
-            tallies.setdefault(graph.name, _Tally()).add_orphan(graph.operations)
+            tallies.setdefault(graph.name, _Tally()).add_orphan(graph)
         return GraphCount(
             operations=sum(tally.operations for tally in tallies.values()),
             traces=sum(tally.traces for tally in tallies.values()),
             functions=len(self._facts),
             retained=contents.dead_step_entries,
+            disused=contents.disused_step_entries,
             step_entries=contents.step_entries,
             by_function=_largest(tallies),
             source=SOURCE,
@@ -142,6 +144,7 @@ class _Tally:
     traces: int = 0
     operations: int = 0
     retained: int = 0
+    disused: int = 0
     changed: str = ""
     newest: TensorArguments | None = None
 
@@ -156,10 +159,11 @@ class _Tally:
         self.operations += operations
         self.traces += is_trace
 
-    def add_orphan(self, operations: int) -> None:
-        self.operations += operations
+    def add_orphan(self, graph: OrphanGraph) -> None:
+        self.operations += graph.operations
         self.traces += 1
         self.retained += 1
+        self.disused += graph.is_disused
 
 
 def _marks(registry: Mapping[Any, Any]) -> tuple[int, Any]:
@@ -231,6 +235,7 @@ def _largest(tallies: Mapping[str, _Tally]) -> tuple[FunctionTraces, ...]:
             operations=tally.operations,
             retained=tally.retained,
             changed=tally.changed,
+            disused=tally.disused,
         )
         for name, tally in ordered[:_MOST_FUNCTIONS]
     )

@@ -54,11 +54,14 @@ class OrphanGraph:
         name: Name of the traced Python function.
         operations: Nodes in it.
         branches: Registered functions of its conditions and loops, kept by it.
+        is_disused: True if weights that it uses are alive: its model was compiled again, or a new
+            model has its layers.
     """
 
     name: str
     operations: int
     branches: tuple[str, ...]
+    is_disused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,13 @@ class RegistryContents:
         step_entries: Entries of Keras' step functions, live or dead; None if unknown.
         dead_step_entries: Those of them that no live model needs; None if unknown.
         orphans: Graphs that only the registry holds, each once.
+        disused_step_entries: Those of the dead entries whose weights are alive.
     """
 
     step_entries: int | None = None
     dead_step_entries: int | None = None
     orphans: tuple[OrphanGraph, ...] = ()
+    disused_step_entries: int = 0
 
 
 @dataclass(slots=True)
@@ -114,8 +119,9 @@ class RetainedTraces:
         orphans = self._owners.without(graphs, registered)
         free = set(map(id, orphans))
         steps = [entry for entry in self._entries.values() if entry.is_step]
-        dead = sum(1 for entry in steps if all(id(g) in free for g in _alive(entry.graphs)))
-        return RegistryContents(len(steps), dead, tuple(map(_orphan, orphans)))
+        dead = [entry for entry in steps if all(id(g) in free for g in _alive(entry.graphs))]
+        disused = sum(any(map(_has_living_variables, _alive(entry.graphs))) for entry in dead)
+        return RegistryContents(len(steps), len(dead), tuple(map(_orphan, orphans)), disused)
 
     def release(self, without_function: Iterable[Any] = ()) -> ReleasedTraces:
         """Remove the entries of dead step functions. Collect garbage before and after.
@@ -248,7 +254,8 @@ def _is_finished(graph: Any, *, building: bool) -> bool:
 
 
 def _orphan(graph: Any) -> OrphanGraph:
-    return OrphanGraph(graph.name, operations_of(graph), tuple(_branches(graph)))
+    is_disused = _has_living_variables(graph)
+    return OrphanGraph(graph.name, operations_of(graph), tuple(_branches(graph)), is_disused)
 
 
 def _branches(graph: Any) -> Iterator[str]:

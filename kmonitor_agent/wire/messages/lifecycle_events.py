@@ -227,6 +227,9 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         first_s: The first step of the epoch, kept apart because it may contain a trace.
         slow: Steps that took more than three times the median.
         slow_sum_s: Total time of the slow steps.
+        collected: Steps above 10 ms in which Python ran a full garbage collection; 0 if such
+            collections ran in short steps as well.
+        collected_sum_s: Total time of these steps.
     """
 
     count: Count
@@ -238,6 +241,8 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     first_s: Seconds | None = None
     slow: Count = 0
     slow_sum_s: Seconds = 0.0
+    collected: Count = 0
+    collected_sum_s: Seconds = 0.0
 
     @property
     def step_s(self) -> float:

@@ -259,6 +259,7 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         changed: Difference between the arguments of the last two traces: "x (8, 64) → (9, 64)".
             "python": no tensor differs, but a Python value or object, or it was another function
             of the name. Empty if there is one trace, or if unknown.
+        disused: Those of `retained` whose weights are alive, as in `GraphSize`.
     """
 
     name: Text
@@ -266,6 +267,7 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     operations: Count
     retained: Count = 0
     changed: Text = ""
+    disused: Count = 0
 
 
 class GraphSize(Event, frozen=True, tag="graph"):
@@ -277,8 +279,11 @@ class GraphSize(Event, frozen=True, tag="graph"):
         operations: Operations in all live traces and registered functions.
         traces: Live traces.
         functions: Functions registered with the runtime.
-        retained: Traces of dead models kept by the gradient registry; None if unknown.
+        retained: Traces of dead models, and disused ones, kept by the gradient registry; None if
+            unknown.
         by_function: The largest functions by operations, at most 64.
+        disused: Those of `retained` whose weights are alive: their model was compiled again, or a
+            new one has its layers.
     """
 
     fit: Count
@@ -288,6 +293,7 @@ class GraphSize(Event, frozen=True, tag="graph"):
     functions: Count
     retained: Count | None = None
     by_function: Annotated[list[FunctionTraces], msgspec.Meta(max_length=64)] = []
+    disused: Count = 0
 
 
 class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

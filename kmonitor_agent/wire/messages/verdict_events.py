@@ -58,9 +58,10 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
     """A count that grew over the same units.
 
     Attributes:
-        kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
-            "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
-            "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and not a unit.
+        kind: "traces", "retained", "disused", "blocks", "python_bytes", "allocator_bytes",
+            "native_bytes", "free_bytes", "children_bytes", "code", "functions", "kept_bytes",
+            "kept_objects", "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and
+            not a unit.
         per_unit: Change per unit, in what `kind` counts.
         low: Lower end of the 95% interval of that change.
         high: Upper end of the interval.
@@ -170,8 +171,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
         unit_s: Recent duration of a unit, seconds; None: unknown.
-        cause: Cause of the growth: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
-            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; for resources
+        cause: Cause of the growth: "retained_traces", "disused_traces", "retracing", "compiled",
+            "rebuilt", "kept", "python", "tensors", "workers", "malloc", "native", "cache",
+            "unknown"; for resources
             that are counted "files", "threads", "processes", "zombies", "blocks", "disk" (for RAM
             too, without the last); for slower steps also "pressure", "throttled", "clock",
             "busy", "garbage"; "filling": a cache of the dataset, or a cache or queue of the

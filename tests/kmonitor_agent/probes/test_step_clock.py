@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kmonitor_agent.probes import step_clock
 from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.wire.messages.events import StepTimes
 
 
 class HandMoved:
@@ -191,6 +192,61 @@ def test_slow_steps_of_executions_are_counted_as_steps(hand: HandMoved):
     assert times is not None
     assert (times.count, times.slow) == (40, 4)
     assert times.slow_sum_s == pytest.approx(4.0, rel=0.02)
+
+
+def with_collections(
+    hand: HandMoved, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[float, int]]
+) -> StepTimes:
+    """Times of steps, each with its length, seconds, and its number of full collections."""
+    counts = {"collections": 7}
+    monkeypatch.setattr(step_clock, "get_stats", lambda: [{}, {}, counts])
+    clock = StepClock()
+    clock.tick()
+    for seconds, collections in steps:
+        hand.now_s += seconds
+        counts["collections"] += collections
+        clock.tick()
+    times = clock.step_times()
+    assert times is not None
+    return times
+
+
+def test_long_steps_with_a_full_collection_are_counted_with_their_time(
+    hand: HandMoved, monkeypatch: pytest.MonkeyPatch
+):
+    steps = [(1.0, 3), *[(0.005, 0)] * 20, (0.5, 1), (0.6, 0), (0.4, 1), (0.005, 0)]
+
+    times = with_collections(hand, monkeypatch, steps)
+
+    assert (times.slow, times.collected) == (3, 2)
+    assert times.collected_sum_s == pytest.approx(0.9)
+
+
+def test_collections_in_short_steps_do_not_explain_a_long_one(
+    hand: HandMoved, monkeypatch: pytest.MonkeyPatch
+):
+    steps = [(1.0, 1), *[(0.005, 1)] * 20, (0.5, 1)]
+
+    times = with_collections(hand, monkeypatch, steps)
+
+    assert (times.slow, times.collected, times.collected_sum_s) == (1, 0, 0.0)
+
+
+def test_collections_while_time_is_left_out_belong_to_no_step(
+    hand: HandMoved, monkeypatch: pytest.MonkeyPatch
+):
+    counts = {"collections": 0}
+    monkeypatch.setattr(step_clock, "get_stats", lambda: [{}, {}, counts])
+    clock = StepClock()
+    hand.run(clock, [1.0, *[0.005] * 5])
+
+    counts["collections"] = 4
+    clock.leave_out(retraced=False)
+    hand.run(clock, [0.5])
+    times = clock.step_times()
+
+    assert times is not None
+    assert (times.slow, times.collected) == (1, 0)
 
 
 def test_even_steps_have_no_slow_ones(hand: HandMoved):

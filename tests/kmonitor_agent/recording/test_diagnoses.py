@@ -18,6 +18,7 @@ class Holding:
             operations=2_600,
             by_function=(
                 FunctionTraces(name="step", traces=8, operations=2_274, retained=4),
+                FunctionTraces("fit", traces=3, operations=1_000, retained=2, disused=2),
                 FunctionTraces(name="loss", traces=1, operations=306),
                 FunctionTraces(name="my_step", traces=5, operations=20),
                 FunctionTraces(name="fresh", traces=7, operations=14),
@@ -43,6 +44,7 @@ def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
     found, _ = [each for each in events if isinstance(each, Diagnosis)]
     assert found.holders == [
         "`step`: 8 traces (4 of them retained for models that no longer exist), 2274 operations",
+        "`fit`: 3 traces (2 of them retained though no longer used), 1000 operations",
         "5 traces held by `my_step` (a tf.function in the script, 5 shapes)",
         (
             "7 traces held by `fresh` (a tf.function in the script, created 7 times, retained in"

@@ -16,7 +16,7 @@ LEAK = Report(
     unit="fit",
     grows=("anonymous", "malloc", "blocks"),
     expected="leak",
-    named=("retained_traces", "rebuilt", "retracing"),
+    named=("retained_traces", "disused_traces", "rebuilt", "retracing"),
     cause="each compile makes a new optimizer and a new step, whose traces stay",
     remedy="compile once",
 )

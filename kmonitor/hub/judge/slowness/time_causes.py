@@ -164,6 +164,8 @@ def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:
     Between the last two traces of a model's step a shape differs, or no tensor does: then they
     are of two models. A model that is gone leaves none.
     """
+    if fit.disused > 0.0:
+        return (Remedy.COMPILE_ONCE, Remedy.PAD)
     changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
     if not changed:
         return (Remedy.BUILD_ONCE, Remedy.PAD)

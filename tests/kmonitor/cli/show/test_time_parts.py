@@ -151,7 +151,7 @@ def test_unknown_wait_is_part_of_compute(capsys: pytest.CaptureFixture[str]):
     table = printed(capsys, [epoch(n, 1.0 if n < 3 else None) for n in range(6)])
 
     assert table[0][1] == "EPOCHS 4 TO 6"
-    assert table[1][0] == "compute and waiting for input"
+    assert table[1][0] == "compute and input"
 
 
 def test_epochs_without_parts_have_no_table(capsys: pytest.CaptureFixture[str]):

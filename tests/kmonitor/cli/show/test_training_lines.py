@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from kmonitor.cli.show.sections import print_training
-from kmonitor_agent.wire.messages.events import EpochEnded
+from kmonitor.cli.show.sections import print_step_times, print_training
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor_agent.wire.messages.events import EpochEnded, StepTimes
 from tests.support.made_up_runs import made_up_row
 
 
@@ -48,3 +49,35 @@ def test_several_fits_are_named(capsys: pytest.CaptureFixture[str]):
 
 def test_nothing_is_said_before_an_epoch_has_ended(capsys: pytest.CaptureFixture[str]):
     assert said(capsys) == []
+
+
+def timed(epoch: int, *, fit: int = 1, slow: int = 0) -> EpochEnded:
+    some = {"slow": slow, "slow_sum_s": 0.5, "collected": slow, "collected_sum_s": 0.5}
+    times = StepTimes(98, 0.007, 0.002, 0.002, 0.002, 0.5, **(some if slow else {}))
+    return EpochEnded(t_s=float(epoch), fit=fit, epoch=epoch, seconds=1.0, step_times=times)
+
+
+def said_of_steps(capsys: pytest.CaptureFixture[str], *events: EpochEnded) -> str:
+    print_step_times([made_up_row(n, event) for n, event in enumerate(events, 1)])
+    return " ".join(with_plain_spaces(capsys.readouterr().out).split())
+
+
+def test_slow_steps_of_a_recent_epoch_are_said_with_its_number(
+    capsys: pytest.CaptureFixture[str],
+):
+    text = said_of_steps(capsys, timed(6, slow=1), timed(7, slow=1), timed(8), timed(9))
+
+    assert "Epoch 8: 1 of 98 timed steps took " in text
+    assert text.endswith(
+        "Python ran a full garbage collection in it What may help: call gc.collect() less often,"
+        " or call gc.freeze() once after setup"
+    )
+
+
+def test_slow_steps_of_long_ago_or_of_another_fit_are_not_said(
+    capsys: pytest.CaptureFixture[str],
+):
+    long_ago = [timed(0, slow=1), *(timed(number) for number in range(1, 7))]
+
+    assert "timed steps" not in said_of_steps(capsys, *long_ago)
+    assert "timed steps" not in said_of_steps(capsys, timed(0, slow=1), timed(0, fit=2))

@@ -1,11 +1,13 @@
 """Output of `kmonitor show` on verdicts while a long run is still being read."""
 
 import pytest
+from msgspec.structs import replace
 
+from kmonitor.cli.common.event_text import EpochMemory, event_lines
 from kmonitor.cli.show.sections import print_verdicts
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import VerdictsReply
-from tests.support.made_up_runs import made_up_run
+from tests.support.made_up_runs import made_up_row, made_up_run
 
 STEADY = Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", units=20)
 
@@ -35,3 +37,48 @@ def test_a_long_name_is_apart_from_what_is_said(capsys: pytest.CaptureFixture[st
     print_verdicts(made_up_run(), VerdictsReply(request_id=1, run="r", verdicts=[growing]))
 
     assert "Open file descriptors growing" in capsys.readouterr().out
+
+
+SLOWER = Verdict(
+    t_s=1.0,
+    metric="step_time",
+    state="growing",
+    per="epoch",
+    units=20,
+    since=9,
+    cause="unknown",
+    where="compute",
+    ruled_out=["callbacks", "traces", "busy"],
+)
+
+
+def verdict_text(capsys: pytest.CaptureFixture[str], *verdicts: Verdict) -> str:
+    print_verdicts(made_up_run(), VerdictsReply(request_id=1, run="r", verdicts=list(verdicts)))
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_causes_that_two_verdicts_rule_out_are_listed_once(capsys: pytest.CaptureFixture[str]):
+    text = verdict_text(capsys, STEADY, SLOWER, replace(SLOWER, metric="epoch_time"))
+
+    assert text.count("ruled out: callbacks, traces, waiting for a CPU") == 1
+    assert "Epoch time slower since epoch 9: more time is spent on compute; cause unknown;" in text
+    assert text.count("; ruled out: as above") == 1
+
+
+def test_causes_that_only_one_verdict_rules_out_are_listed(capsys: pytest.CaptureFixture[str]):
+    text = verdict_text(
+        capsys, SLOWER, replace(SLOWER, metric="epoch_time", ruled_out=["callbacks"])
+    )
+
+    assert text.count("ruled out: callbacks") == 2
+    assert "as above" not in text
+
+
+def test_list_of_events_leaves_ruled_out_causes_to_the_verdicts_above():
+    row = made_up_row(1, replace(SLOWER, turned=True))
+
+    (listed,) = event_lines(row, name="net")
+    (followed,) = event_lines(row, name="net", memory=EpochMemory())
+
+    assert listed.endswith("more time is spent on compute; cause unknown")
+    assert followed.endswith("; cause unknown; ruled out: callbacks, traces, waiting for a CPU")

@@ -235,6 +235,20 @@ def test_many_short_fits_are_judged_by_fits():
     assert now.slope == pytest.approx(10.0 * MIB, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("disused", "cause"), [(2, "disused_traces"), (1, "retained_traces"), (0, "retained_traces")]
+)
+def test_traces_of_a_model_that_was_compiled_again_are_counted_apart(disused: int, cause: str):
+    grows = Growing(ram_mib=10.0, traces=2, retained=2, disused=disused, epochs_a_fit=2)
+
+    judge, _ = _judged(events_of(grows, 30))
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+    assert (now.state, now.cause) == ("suspected", cause)
+    assert ("compile_once" in now.advice) is (cause == "disused_traces")
+    assert "disused" in {each.kind for each in now.grew_with} or not disused
+
+
 def _with_larger_batches(mib_each: float, grows: Growing, n: int) -> Iterator[Event]:
     """The batch is doubled after every fifth fit, four times, and takes so much more each time."""
     for event in events_of(grows, n):

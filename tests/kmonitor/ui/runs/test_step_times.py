@@ -1,8 +1,14 @@
 """Step times as text."""
 
 import pytest
+from msgspec.structs import replace
 
-from kmonitor.ui.runs.step_times import part_text, slow_steps_text, step_times_text
+from kmonitor.ui.runs.step_times import (
+    part_text,
+    slow_steps_advice_text,
+    slow_steps_text,
+    step_times_text,
+)
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 
@@ -52,6 +58,30 @@ def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
     assert slow_steps_text(times(), waiting).endswith("; that time was spent waiting for input")
     assert slow_steps_text(times(), calling).endswith("; that time was spent in callbacks (Mean)")
     assert slow_steps_text(times(), open_) == slow_steps_text(times())
+
+
+@pytest.mark.parametrize(
+    ("slow", "collected", "collected_sum_s", "end"),
+    [
+        (3, 3, 1.5, "; Python ran full garbage collections in them"),
+        (3, 2, 1.0, "; Python ran full garbage collections in 2 of them"),
+        (3, 1, 0.5, "each about 500 ms"),
+        (1, 1, 1.5, "; Python ran a full garbage collection in it"),
+    ],
+)
+def test_garbage_collections_are_named_if_they_explain_half_of_slow_steps(
+    slow: int, collected: int, collected_sum_s: float, end: str
+):
+    some = replace(times(slow=slow), collected=collected, collected_sum_s=collected_sum_s)
+
+    text = with_plain_spaces(slow_steps_text(some))
+
+    assert text.endswith(end)
+    assert bool(slow_steps_advice_text(some)) is ("garbage" in end)
+
+
+def test_each_fourth_step_counts_as_a_few():
+    assert slow_steps_text(times(count=98, slow=25, slow_sum_s=1.5))
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,14 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
     [
         ("retained_traces", "f", "traces of models that no longer exist are retained (f)"),
         ("retained_traces", "", "traces of models that no longer exist are retained"),
+        (
+            "disused_traces",
+            "f",
+            (
+                "traces that are no longer used, as of a model that was compiled again, are"
+                " retained (f)"
+            ),
+        ),
         ("retracing", "scale", "scale is retraced repeatedly"),
         ("retracing", "", "a function is retraced repeatedly"),
         (

@@ -57,6 +57,23 @@ def test_graphs_of_a_live_and_of_dead_models_are_told_apart_without_asking(frame
 
     assert entries is not None
     assert retained == entries / 2
+    assert framework.graph(first).disused == 0
+
+
+def test_traces_of_a_model_that_was_compiled_again_are_disused(framework: Framework):
+    model, data = dense_model(), arrays(validation=False)
+    model.fit(**data, verbose=0)
+    before = framework.graph(model).disused
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(**data, verbose=0)
+    gc.collect()
+
+    count = framework.graph(model)
+
+    assert before == 0
+    assert count.disused == count.retained
+    assert count.disused > 0
+    assert sum(each.disused for each in count.by_function) > 0
 
 
 @pytest.mark.usefixtures("nobody_is_asked")
