@@ -6,12 +6,17 @@ other step. TensorFlow drops times of 10 s and more. If it did, the step would c
 it is left out.
 """
 
+from collections import deque
+from statistics import median
 from typing import Final, Protocol
 
 from kmonitor_agent.frameworks.input_timing import LONGEST_GAP_S, MOST_GAPS, TensorFlowInput
 
 _READ_EACH_S: Final = 0.25
 """Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
+
+_TYPICAL_OF: Final = 9
+"""Number of times between executions whose median is the typical one."""
 
 _ENOUGH_READ: Final = 0.1
 """Minimum part of an epoch's elements that represents all of them."""
@@ -52,11 +57,20 @@ class GraphWaits:
         self._clock = clock
         self._source: TensorFlowInput | None = None
         self._waited_a_step: float | None = None
+        self._outside_s = deque[float](maxlen=_TYPICAL_OF)
         self.begin_epoch()
 
     def follow(self, source: object) -> None:
         """Read from this input; other kinds than TensorFlow's are not read here."""
         self._source = source if isinstance(source, TensorFlowInput) else None
+        if self._source is not None:
+            self._source.per_execution = self._clock.steps_per_tick
+
+    def note_outside(self, seconds: float) -> None:
+        """Note the time from a timed execution's end to the next one's begin."""
+        if self._source is not None:
+            self._outside_s.append(seconds)
+            self._source.outside_s = median(self._outside_s)
 
     def begin_epoch(self) -> None:
         self.in_pauses_s = 0.0

@@ -6,11 +6,15 @@ read through a `map` that notes the times. With TensorFlow a batch is taken with
 graph. There the runtime itself keeps the time between one element and the request for the next,
 for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): the rest of the
 time is waiting. It drops times of 10 s and more (`Model::RecordIteratorGapTime`).
+
+An execution of several steps requests elements while it computes. After its last element nothing
+is requested: the time from there to its end tells how far the steps are behind their input.
 """
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import median
 from time import perf_counter
 from typing import Any, Final
 
@@ -26,6 +30,9 @@ MOST_GAPS: Final = 100
 """Number of times between elements that TensorFlow keeps."""
 LONGEST_GAP_S: Final = 9.9
 """Length from which TensorFlow may drop such a time, seconds: 10 s, less what is beside it."""
+_OVERLAPPED: Final = 0.5
+"""Maximum time between elements, relative to a step's, where steps overlap with requests."""
+
 _INNER: Final = "_epoch_iterator"
 _CURRENT: Final = "_current_iterator"
 
@@ -98,6 +105,8 @@ class TensorFlowInput:
     Attributes:
         waited_s: Time waited for the elements that were measured in this epoch, seconds.
         elements: Number of these elements.
+        per_execution: Elements that one execution of the train function takes.
+        outside_s: Typical time between two executions, seconds.
     """
 
     source: str = "tf.data: time between elements; the rest is time spent waiting"
@@ -106,6 +115,9 @@ class TensorFlowInput:
         self.absent = ""
         self.waited_s = 0.0
         self.elements = 0
+        self.per_execution = 1
+        self.outside_s = 0.0
+        self._last_gap_s = 0.0
         self._ref = weakref.ref(epoch_iterator)
         self._from: tuple[int, float] = (0, 0.0)
         self._unsure: tuple[int, float, list[float]] | None = None
@@ -167,11 +179,35 @@ class TensorFlowInput:
         newest = gaps[max(0, end - taken + (newer == 0)) : end]
         if not newest:
             return False
-        between_s = sum(newest) / len(newest) * taken
-        self.waited_s += at_s - from_s - between_s
+        waited_s = at_s - from_s - sum(newest) / len(newest) * taken
+        if self.per_execution > 1 and waited_s > 0.0:
+            waited_s *= self._waited_fraction(newest, waited_s / taken, is_over=newer == 0)
+        self.waited_s += waited_s
         self.elements += taken
         self._from = elements, at_s
         return True
+
+    def _waited_fraction(self, gaps: Sequence[float], wait_s: float, *, is_over: bool) -> float:
+        """Part of the wait for elements in which no step computes, 0..1.
+
+        Args:
+            gaps: Times after elements, seconds; where an execution `is_over`, the newest is that
+                after its last element but one.
+            wait_s: Mean wait for an element, seconds.
+        """
+        each = self.per_execution
+        last = gaps[::-1][each - 1 if is_over else 0 :: each]
+        inner = [gap_s for at, gap_s in enumerate(gaps[::-1], int(is_over)) if at % each]
+        if not last:
+            last = [self._last_gap_s]
+        if not inner:
+            return 1.0
+        self._last_gap_s = median(last)
+        left_s = self._last_gap_s - self.outside_s
+        if sum(inner) / len(inner) > _OVERLAPPED * left_s:
+            return 1.0
+        # Steps that are behind their input wait for the first element of an execution only.
+        return 1.0 / each if left_s > wait_s else 1.0 - left_s / wait_s * (each - 1) / each
 
     def _settle(self, delivered: int) -> None:
         if self._unsure is None:

@@ -113,6 +113,25 @@ def test_only_execution_that_is_over_has_the_mean_of_its_gaps(runtime: Runtime):
     assert runtime.source.waited_s == pytest.approx(4 * 0.001)
 
 
+@pytest.mark.parametrize(
+    ("produced_s", "waited_s"), [(0.004, 0.004), (0.012, 0.018), (0.05, 0.17)]
+)
+def test_wait_for_input_that_an_execution_requests_while_it_computes_is_no_wait(
+    runtime: Runtime, produced_s: float, waited_s: float
+):
+    step_s, outside_s = 0.010, 0.001
+    runtime.source.per_execution = 4
+    runtime.source.outside_s = outside_s
+    for _ in range(10):
+        runtime.step(produced_s, 0.0, elements=3)
+        left_s = max(step_s, 4 * step_s - 3 * produced_s)
+        runtime.step(produced_s, left_s + outside_s)
+
+    runtime.source.read(36, runtime.begun_s[-2], 4)
+
+    assert runtime.source.waited_s == pytest.approx(9 * waited_s)
+
+
 def test_long_step_is_left_out_where_reading_begins_again(runtime: Runtime):
     for _ in range(10):
         runtime.step(0.001, 0.002)
