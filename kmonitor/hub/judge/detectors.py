@@ -28,6 +28,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import (
     KEPT,
     LEFT_TRACES,
@@ -341,6 +342,8 @@ def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool
     found = before.growth.slope if before.growth is not None else None
     if _is_growth_ongoing(growth, values, None if found is None else found.middle):
         return before
+    if goes_on and found is not None and _is_as_small_as_before(growth, found):
+        return before
     is_over = growth.why_not in _ENDS or found is None or has_stopped(values, found.middle)
     if not is_over and (goes_on or growth.why_not not in _SLOWS):
         return before
@@ -351,6 +354,16 @@ def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool
     if is_over:
         return Judgement(GrowthState.CLEARED, growth)
     return replace(before, state=GrowthState.SLOWING, growth=growth, in_a_row=0)
+
+
+def _is_as_small_as_before(growth: Growth, found: Slope) -> bool:
+    """True if growth is only too small to be called without a count, as when it was called."""
+    slope = growth.slope
+    is_same = slope is not None and slope.low > 0.0 and slope.middle >= _AS_BEFORE * found.middle
+    return is_same and growth.why_not is WhyNot.TOO_SMALL
+
+
+_AS_BEFORE: Final = 0.5
 
 
 def _is_growth_ongoing(growth: Growth, values: Floats, slope: float | None) -> bool:

@@ -74,6 +74,24 @@ def test_arrays_that_cover_the_growth_are_its_cause():
     assert verdict.advice == ["keep_numbers", "restart"]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_small_growth_that_was_called_by_a_count_stays_while_both_go_on(seed: int):
+    random = np.random.default_rng(seed)
+    judge = RunJudge()
+    states: list[str] = []
+    for event in counted(events_of(Growing(ram_mib=0.65), 40), of_arrays(0.65)):
+        if isinstance(event, Sample) and event.ram_bytes is not None:
+            noise = random.normal(0.0, 0.4 * MIB)
+            judge.read(event.t_s, replace(event, ram_bytes=event.ram_bytes + noise))
+        else:
+            judge.read(event.t_s, event)
+        judge.judge()
+        states += [each.state for each in judge.newest_verdicts() if each.metric == "ram"]
+
+    assert "growing" in states
+    assert "cleared" not in states
+
+
 def test_arrays_that_cover_less_than_half_are_not_named():
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(3.0)))
 
