@@ -3679,8 +3679,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>It happens within epochs, not between them</source>
-        <translation>它发生在各轮之内，而不是各轮之间</translation>
+        <source>It happens within epochs, not between them: in steps, validation, or callbacks that come before MonitorCallback</source>
+        <translation>它发生在各轮之内，而不是各轮之间：在各步、验证或排在 MonitorCallback 之前的回调中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8143,8 +8143,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pass tensors instead of Python numbers to {name}</source>
-        <translation>向 {name} 传入张量而不是 Python 数字</translation>
+        <source>pass tensors instead of Python numbers to {name}, and the same Python objects each time</source>
+        <translation>向 {name} 传入张量而不是 Python 数字，并且每次传入相同的 Python 对象</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

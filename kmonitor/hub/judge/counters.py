@@ -1,7 +1,7 @@
 """Counters beside memory, and which of them grew over the same units."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -287,6 +287,42 @@ def kept_growth(
     if growth.slope is not None and explained < share * growth.slope.middle:
         sized = []
     return [*sized, *(one for one in found if one.kind is not CounterKind.KEPT_BYTES)]
+
+
+def still_growing(
+    found: Iterable[CounterGrowth], counters: Sequence[Counter]
+) -> list[CounterGrowth]:
+    """Of bytes that explained growth, those that go on growing, whatever their share is now.
+
+    Where memory rises in jumps, the share of what fills it differs from window to window.
+
+    Args:
+        found: What explained it until now.
+        counters: Counts over the same units as the judged series.
+    """
+    now = {_key(one.kind, one.function, one.kept): one.values for one in counters}
+    return [
+        one
+        for one in found
+        if one.kind in FILLING
+        and (values := now.get(_key(one.kind, one.function, one.kept))) is not None
+        and _recent_rate(values) >= _LATE_PART * one.per_unit.middle
+    ]
+
+
+def _key(kind: CounterKind, function: str, kept: KeptObjects | None) -> tuple[Hashable, ...]:
+    return kind, function, None if kept is None else place_key(kept)
+
+
+def _recent_rate(values: Floats) -> float:
+    """Change per unit in the last counts, between the lower ones: old and new copies overlap."""
+    (at,) = np.isfinite(values).nonzero()
+    at = at[-_CODE_AMONG:]
+    lows = np.minimum(values[at][1:], values[at][:-1])
+    return theil_sen_slope(at[1:].astype(np.float64), lows) or 0.0
+
+
+FILLING: Final = frozenset({CounterKind.ALLOCATOR_BYTES, CounterKind.KEPT_BYTES})
 
 
 def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:

@@ -7,10 +7,10 @@
 last two units added traces, and memory | - |
 | steady | the 95% interval excludes what would fill the room in ten times as long; for times, \
 what made them 15 % longer | - |
-| growing | each unit adds the same, or each of seven about the same; or five judgements in a row \
-found a trend; or memory rises and each of the last six units added traces or compiled code, or \
-each of the last eight about the same bytes, or the script keeps about the same bytes more from \
-count to count, those of eight units | alert |
+| growing | each unit adds the same, or each of seven about the same, or after jumps each of the \
+last eight; or five judgements in a row found a trend; or memory rises and each of the last six \
+units added traces or compiled code, or each of the last eight about the same bytes, or the \
+script keeps about the same bytes more from count to count, those of eight units | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down, or for six \
@@ -30,6 +30,7 @@ import numpy as np
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import (
+    FILLING,
     KEPT,
     LEFT_TRACES,
     Counter,
@@ -41,6 +42,7 @@ from kmonitor.hub.judge.counters import (
     place_key,
     steadily_counted_growth,
     steady_kept_growth,
+    still_growing,
 )
 from kmonitor.hub.judge.growth import (
     MIN_UNITS,
@@ -192,6 +194,8 @@ def _quiet(
     if steadily and growth.rising is not None:
         return Judgement(GrowthState.GROWING, growth, steadily, 1)
     counted = counted_growth(counters)
+    if before.state is GrowthState.RISING and before.growth is not None and _rose(values):
+        growth = replace(growth, rising=growth.rising or before.growth.rising)
     if growth.is_growing or growth.rising is not None or (counted and _rose(values)):
         return Judgement(GrowthState.RISING, growth, counted, in_a_row=in_a_row)
     return Judgement(_quiet_state(before, growth, values, room), growth)
@@ -256,6 +260,8 @@ def _alarmed(
         now = replace(before, alarmed_units=units)
         return _against(now, growth, values, goes_on=_goes_on(counters, growth))
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
+    if not any(one.kind in FILLING for one in grew_with):
+        grew_with += tuple(still_growing(before.grew_with, counters))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
     is_kept = any(one.kind in KEPT for one in grew_with)

@@ -144,11 +144,30 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
     whole = _judge(values, min(window_start(n), n), floor)
     if n >= _MIN_RISING_UNITS:
         whole = replace(whole, rising=_rising(values, floor))
-    if n < _UNITS_TO_HALVE or whole.why_not not in _BENT:
+    if whole.why_not not in _BENT:
+        return whole
+    if (recent := _since_jumps(values, floor)) is not None:
+        return replace(recent, rising=whole.rising)
+    if n < _UNITS_TO_HALVE:
         return whole
     # A long warm-up hides a leak that goes on after it: the later half alone may show it.
     half = _judge(values, max(n // 2, n - MAX_UNITS), floor)
     return half if half.is_growing else whole
+
+
+def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
+    """The judgement of the last units, if each added what units usually add; else None.
+
+    Jumps before them, as of a pool that grew, hide that.
+    """
+    first = len(values) - 1 - _STEPS_AFTER_JUMP
+    start = window_start(len(values))
+    if first < start:
+        return None
+    recent = _judge(values, first, floor)
+    usual = float(np.median(np.diff(values[start:])))
+    is_usual = recent.slope is not None and recent.slope.middle >= _AS_USUAL * usual
+    return recent if recent.is_straight and is_usual else None
 
 
 def _judge(values: Floats, first: int, floor: Floor) -> Growth:
@@ -212,6 +231,11 @@ def _is_large(window: _Window) -> bool:
     per_unit = theil_sen_slope(window.x, window.envelope) or 0.0
     return window.rise > 0.0 and window.rise >= max(floor.least(level, per_unit), noise)
 
+
+_STEPS_AFTER_JUMP: Final = 8
+"""Steps that have to be the same after earlier jumps."""
+
+_AS_USUAL: Final = 0.75
 
 _EVEN: Final = 0.05
 _STEPS_ABOUT_EVEN: Final = 7

@@ -340,7 +340,10 @@ def growing_part_text(verdict: Verdict) -> str:
         "between_fits": tr("between fits: in the script"),
     }
     if verdict.where == "steps":
-        return tr("It happens within epochs, not between them")
+        return tr(
+            "It happens within epochs, not between them: in steps, validation, or callbacks that"
+            " come before MonitorCallback"
+        )
     where = parts.get(verdict.where, "")
     if not where:
         return ""
@@ -480,7 +483,10 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "restart": VerdictAdvice(tr("Restart"), "restart"),
         "diagnose": VerdictAdvice(tr("Diagnose"), "diagnose"),
         "tensors_not_numbers": VerdictAdvice(
-            tr("pass tensors instead of Python numbers to {name}").format(name=name)
+            tr(
+                "pass tensors instead of Python numbers to {name}, and the same Python objects"
+                " each time"
+            ).format(name=name)
         ),
         "function_once": VerdictAdvice(
             tr("create {name} once, outside the loop").format(name=name)

@@ -355,3 +355,43 @@ def test_steps_that_became_longer_by_a_quarter_are_called_slower():
         judgement = next_slowdown_judgement(judgement, 0.05 * np.linspace(1.0, 1.25, 60)[:n])
 
     assert judgement.state is GrowthState.GROWING
+
+
+def test_growth_of_the_same_size_after_jumps_of_a_pool_is_called_after_eight_units():
+    steps = np.array([28.0, 8.0, 5.0, 4.0, 45.0, 4.0, 8.0, 82.0, *[8.1] * 16])
+    values = (298.0 + np.cumsum(steps)) * MIB
+
+    states = [one.state for one in replay(values)]
+
+    assert states[15:] == [GrowthState.GROWING] * len(states[15:])
+
+
+def test_jumps_that_end_are_no_growth():
+    steps = np.array([28.0, 8.0, 5.0, 4.0, 45.0, 4.0, 8.0, 82.0, *[8.1] * 5, *[0.0] * 20])
+    values = (298.0 + np.cumsum(steps)) * MIB
+
+    assert replay(values)[-1].state not in ALARMED
+
+
+def test_the_cause_stays_while_it_goes_on_though_its_share_varies():
+    rises = np.array([3.9] * 2 + [14.4, 3.9, 3.8, 24.5, *[3.8] * 4, 40.4, *[3.6] * 28])
+    held = np.array([2.0 + 1.76 * unit for unit in range(39)])
+    copies = np.array([34.0 if unit < 18 else 66.0 for unit in range(39)])
+    used = np.where(np.arange(39) % 2, np.maximum(held, copies), held)
+    counter = Counter(CounterKind.ALLOCATOR_BYTES, used * MIB)
+
+    states = replay((261.5 + np.cumsum(rises)) * MIB, counter)
+
+    named = [bool(one.grew_with) for one in states if one.state in ALARMED]
+    assert len(named) > 10
+    assert all(named[named.index(True) :])
+
+
+def test_what_rises_is_no_more_steady_though_its_interval_widens():
+    values = np.array([264.3, 267.7, 271.1, 274.4, 289.2, 292.5, 295.4, 298.8, 307.8, 308.2])
+    last = np.array([310.6, 310.9, 313.5, 314.1, 316.4])
+    series = np.concatenate((values, last)) * MIB
+    states = [one.state for one in replay(series, room=8e9)]
+
+    turns = sum(a is GrowthState.RISING and b is GrowthState.STEADY for a, b in pairwise(states))
+    assert turns == 0

@@ -306,8 +306,9 @@ def test_advice_is_an_action_where_there_is_one():
     ]
     codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]
     tensors = replace(LEAK, name="scale", advice=codes)
+    alike = "and the same Python objects each time"
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
-        ("pass tensors instead of Python numbers to scale", None),
+        (f"pass tensors instead of Python numbers to scale, {alike}", None),
         ("create scale once, outside the loop", None),
         (
             (
@@ -604,7 +605,10 @@ def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
 
 
 def test_growth_within_epochs_is_said_where_no_place_is_known():
-    within = "It happens within epochs, not between them"
+    within = (
+        "It happens within epochs, not between them: in steps, validation, or callbacks that come"
+        " before MonitorCallback"
+    )
     named = replace(KEPT, where="steps", where_part=1.0)
 
     assert within in evidence_lines(replace(named, cause="unknown", kept=None))
