@@ -1,0 +1,131 @@
+"""Jumps of times to a slower level, apart from growth that crosses the same levels steadily.
+
+Times that rise by the same amount from unit to unit are soon all above those before, as after a
+jump. A line fits them as well as two levels do, and the later ones go on rising.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
+from kmonitor.hub.judge.statistics import Floats, p_of_no_rise
+from kmonitor.hub.judge.units import Unit
+
+TO_CONFIRM: Final = 5
+"""Units in a row at the slower level."""
+
+_SLOWER: Final = 1.3
+_FEW_BEFORE: Final = 3
+_SLOWER_THAN_FEW: Final = 1.8
+"""Factor of slower steps, where only one or two units were faster."""
+
+MOST_BEFORE: Final = 20
+
+_ABOUT_AS_WELL: Final = 1.2
+"""Deviations from a line, as a multiple of those from two levels, at most."""
+
+_CLEARLY_WORSE: Final = 1.5
+"""The same from which growth that was reported was a jump."""
+
+_GOES_ON: Final = 0.5
+"""Rise within the slower units, as a share of the jump, from which it is no level."""
+
+_APART: Final = 0.95
+"""Share of the pairs of an earlier and a later unit of which the later one took longer."""
+
+
+def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
+    """Index of the first unit of a slower level that lasts to the end; None without one.
+
+    The first unit is left out: models are traced and data read for the first time there.
+
+    Args:
+        values: Durations, seconds, `[n]`.
+        least_times: Factor from which a level is slower.
+    """
+    for first in range(2, len(values) - TO_CONFIRM + 1):
+        before = values[1:first][-MOST_BEFORE:]
+        lowest = float(values[first:].min())
+        times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
+        if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
+            return first
+    return None
+
+
+def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
+    """True if a part took longer from a unit on than before: its own noise explains no jump.
+
+    The wait for the first batch of each epoch varies with the start of threads: that for the
+    others may be apart by itself.
+    """
+    seconds = seconds_of(units, name)
+    if _is_apart(seconds, first):
+        return True
+    first_s = np.array([unit.first_input_s for unit in units])
+    return name == "input" and _is_apart(seconds - first_s, first)
+
+
+def _is_apart(seconds: Floats, first: int) -> bool:
+    before = seconds[1:first][-MOST_BEFORE:]
+    later = seconds[first:]
+    rise = float(np.median(later) - np.median(before))
+    if rise <= 0.0:
+        return False
+    share = np.mean(later[:, np.newaxis] > before)
+    return bool(share >= _APART or rise > before.max() - before.min())
+
+
+def steady_growth(units: Sequence[Unit], name: str, first: int) -> Growth | None:
+    """Growth of a part from unit to unit that looks like a jump; None: it is a jump.
+
+    Args:
+        units: Measured units.
+        name: The part.
+        first: First unit of the slower level.
+    """
+    seconds = seconds_of(units, name)
+    if _line_over_levels(seconds, first) > _ABOUT_AS_WELL or not _goes_on(seconds, first):
+        return None
+    begin = _begin(seconds, first)
+    window = seconds[begin:]
+    x = np.arange(len(window), dtype=np.float64)
+    slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
+    if slope is None or slope.middle <= 0.0:
+        return None
+    rise = slope.middle * (len(window) - 1)
+    p = p_of_no_rise(window)
+    return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
+
+
+def is_clear_jump(units: Sequence[Unit], name: str, first: int) -> bool:
+    """True if two levels fit a part clearly better than a line does."""
+    return _line_over_levels(seconds_of(units, name), first) > _CLEARLY_WORSE
+
+
+def _begin(seconds: Floats, first: int) -> int:
+    """Index of the first unit to compare: as many before the slower ones as there are of them."""
+    return max(1, 2 * first - len(seconds))
+
+
+def _line_over_levels(seconds: Floats, first: int) -> float:
+    """Deviations from a line over those from two levels."""
+    begin = _begin(seconds, first)
+    parts = (seconds[begin:first], seconds[first:])
+    of_levels = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
+    whole = seconds[begin:]
+    x = np.arange(len(whole), dtype=np.float64)
+    rest = whole - (theil_sen_slope(x, whole, max_points=MOST_POINTS) or 0.0) * x
+    of_line = float(np.abs(rest - np.median(rest)).sum())
+    return of_line / of_levels if of_levels > 0.0 else np.inf
+
+
+def _goes_on(seconds: Floats, first: int) -> bool:
+    later = seconds[first:]
+    x = np.arange(len(later), dtype=np.float64)
+    slope = theil_sen_slope(x, later, max_points=MOST_POINTS) or 0.0
+    jump = float(np.median(later) - np.median(seconds[1:first][-MOST_BEFORE:]))
+    return slope * (len(later) - 1) >= _GOES_ON * jump
