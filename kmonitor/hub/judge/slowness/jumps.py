@@ -25,14 +25,20 @@ _SLOWER_THAN_FEW: Final = 1.8
 
 MOST_BEFORE: Final = 20
 
-_ABOUT_AS_WELL: Final = 1.2
+ABOUT_AS_WELL: Final = 1.2
 """Deviations from a line, as a multiple of those from two levels, at most."""
+
+BETTER: Final = 1.0
+"""The same from which a jump that was reported is growth."""
 
 _CLEARLY_WORSE: Final = 1.5
 """The same from which growth that was reported was a jump."""
 
 _GOES_ON: Final = 0.5
 """Rise within the slower units, as a share of the jump, from which it is no level."""
+
+_SURELY: Final = 0.8
+"""Confidence with which the part rises: that it is slower is known already."""
 
 _APART: Final = 0.95
 """Share of the pairs of an earlier and a later unit of which the later one took longer."""
@@ -65,8 +71,15 @@ def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
     seconds = seconds_of(units, name)
     if _is_apart(seconds, first):
         return True
-    first_s = np.array([unit.first_input_s for unit in units])
-    return name == "input" and _is_apart(seconds - first_s, first)
+    return name == "input" and _is_apart(_after_first(units, name), first)
+
+
+def _after_first(units: Sequence[Unit], name: str) -> Floats:
+    """Durations of a part; of the wait for input without that for the first batches of epochs."""
+    seconds = seconds_of(units, name)
+    if name != "input":
+        return seconds
+    return seconds - np.array([unit.first_input_s for unit in units])
 
 
 def _is_apart(seconds: Floats, first: int) -> bool:
@@ -79,31 +92,57 @@ def _is_apart(seconds: Floats, first: int) -> bool:
     return bool(share >= _APART or rise > before.max() - before.min())
 
 
-def steady_growth(units: Sequence[Unit], name: str, first: int) -> Growth | None:
+def steady_growth(
+    values: Floats,
+    units: Sequence[Unit],
+    name: str,
+    first: int,
+    *,
+    most: float = ABOUT_AS_WELL,
+) -> Growth | None:
     """Growth of a part from unit to unit that looks like a jump; None: it is a jump.
 
     Args:
+        values: Measured durations, seconds, `[n]`, which have to grow like the part.
         units: Measured units.
         name: The part.
         first: First unit of the slower level.
+        most: Deviations from a line, as a multiple of those from two levels, at most.
     """
     seconds = seconds_of(units, name)
-    if _line_over_levels(seconds, first) > _ABOUT_AS_WELL or not _goes_on(seconds, first):
+    both = (seconds, values)
+    if not all(_goes_on(each, first) for each in both):
         return None
-    begin = _begin(seconds, first)
-    window = seconds[begin:]
-    x = np.arange(len(window), dtype=np.float64)
-    slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
-    if slope is None or slope.middle <= 0.0:
-        return None
-    rise = slope.middle * (len(window) - 1)
-    p = p_of_no_rise(window)
-    return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
+    for begin in (_begin(seconds, first), 1):
+        if max(_line_over_levels(each, first, begin) for each in both) > most:
+            continue
+        window = seconds[begin:]
+        x = np.arange(len(window), dtype=np.float64)
+        surely = theil_sen_interval(x, window, confidence=_SURELY, max_points=MOST_POINTS)
+        slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
+        if slope is not None and surely is not None and surely.low > 0.0:
+            rise = slope.middle * (len(window) - 1)
+            p = p_of_no_rise(window)
+            return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
+    return None
 
 
 def is_clear_jump(units: Sequence[Unit], name: str, first: int) -> bool:
     """True if two levels fit a part clearly better than a line does."""
-    return _line_over_levels(seconds_of(units, name), first) > _CLEARLY_WORSE
+    seconds = seconds_of(units, name)
+    return _line_over_levels(seconds, first, _begin(seconds, first)) > _CLEARLY_WORSE
+
+
+def likeliest_jump(units: Sequence[Unit], name: str) -> int | None:
+    """Index of the first unit of the later of the two levels that fit a part best.
+
+    None for too few units.
+    """
+    seconds = _after_first(units, name)
+    if np.median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
+        seconds = seconds_of(units, name)  # the wait for first batches is what grew
+    firsts = range(2, len(seconds) - TO_CONFIRM + 1)
+    return min(firsts, key=lambda first: _from_levels(seconds, first, 1), default=None)
 
 
 def _begin(seconds: Floats, first: int) -> int:
@@ -111,16 +150,19 @@ def _begin(seconds: Floats, first: int) -> int:
     return max(1, 2 * first - len(seconds))
 
 
-def _line_over_levels(seconds: Floats, first: int) -> float:
+def _line_over_levels(seconds: Floats, first: int, begin: int) -> float:
     """Deviations from a line over those from two levels."""
-    begin = _begin(seconds, first)
-    parts = (seconds[begin:first], seconds[first:])
-    of_levels = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
+    of_levels = _from_levels(seconds, first, begin)
     whole = seconds[begin:]
     x = np.arange(len(whole), dtype=np.float64)
     rest = whole - (theil_sen_slope(x, whole, max_points=MOST_POINTS) or 0.0) * x
     of_line = float(np.abs(rest - np.median(rest)).sum())
     return of_line / of_levels if of_levels > 0.0 else np.inf
+
+
+def _from_levels(seconds: Floats, first: int, begin: int) -> float:
+    levels = (seconds[begin:first], seconds[first:])
+    return sum(float(np.abs(each - np.median(each)).sum()) for each in levels)
 
 
 def _goes_on(seconds: Floats, first: int) -> bool:

@@ -24,11 +24,13 @@ from kmonitor.hub.judge.detectors import (
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped
 from kmonitor.hub.judge.slowness.jumps import (
+    BETTER,
     MOST_BEFORE,
     TO_CONFIRM,
     find_jump,
     is_apart,
     is_clear_jump,
+    likeliest_jump,
     steady_growth,
 )
 from kmonitor.hub.judge.slowness.part_growth import NOW_AND_THEN, growth_of_part, sure_slope
@@ -85,6 +87,9 @@ _JUMP_WITH_INPUT: Final = 2.5
 _JUMP_UNDISTURBED: Final = 2.0
 """The same while the main thread waits for a processor no longer than at first, or where the
 functions were traced again in that unit."""
+
+_FAR_APART: Final = 1.5
+"""Factor between the slowest of the earlier units and the fastest of the later ones."""
 
 _FAR_MORE: Final = 2.0
 """Factor of the growth of an earlier part from which another one is named instead."""
@@ -145,7 +150,7 @@ def judge_time(
     if judgement.state not in ALARMED:
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
-    found = _held_or_found(_moved_on(before, values, units), found, units)
+    found = _held_or_found(_moved_on(before, values, units), found, values, units)
     if found is None or judgement.state in ALARMED:
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
@@ -156,7 +161,10 @@ def judge_time(
 
 
 def _held_or_found(
-    held: TimeAlarm | None, found: TimeAlarm | None, units: Sequence[Unit]
+    held: TimeAlarm | None,
+    found: TimeAlarm | None,
+    values: Floats,
+    units: Sequence[Unit],
 ) -> TimeAlarm | None:
     """The alarm that goes on, or the new one: of the same part, or of one that grew far more.
 
@@ -170,7 +178,8 @@ def _held_or_found(
     was_jump, is_jump = (each.growth.slope is None for each in (held, found))
     if was_jump and not is_jump:
         # Only growth since the jump speaks against it.
-        grows = steady_growth(units, held.part.name, held.growth.first)
+        first = held.growth.first
+        grows = steady_growth(values, units, held.part.name, first, most=BETTER)
         return held if grows is None else found
     if is_jump and not was_jump:
         return found if is_clear_jump(units, found.part.name, found.growth.first) else held
@@ -214,7 +223,7 @@ def _find_jump_of_part(
     rise = float(np.median(values[first:]) - np.median(values[1:first]))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
-    growth = steady_growth(units, part.name, first)
+    growth = steady_growth(values, units, part.name, first)
     return _alarm(part, growth or Growth(None, first, len(values) - 1, rise=rise), units)
 
 
@@ -227,8 +236,10 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
     first = find_jump(compute, _JUMP_UNDISTURBED)
     if first is None or not has_input(units):
         return None
-    is_undisturbed = waits_no_longer_for_cpu(units[1:])
-    return first if is_undisturbed or retraced_operations(units, first) else None
+    if retraced_operations(units, first):
+        return first
+    is_clean = float(compute[first:].min()) >= _FAR_APART * float(compute[1:first].max())
+    return first if is_clean and waits_no_longer_for_cpu(units[1:]) else None
 
 
 def _find_growing_part(
@@ -295,9 +306,7 @@ def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm
     return TimeAlarm(part, growth, units[growth.first].number, middle_s)
 
 
-def _moved_on(
-    before: TimeAlarm | None, values: Floats, units: Sequence[Unit]
-) -> TimeAlarm | None:
+def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """The previous alarm with the indices of these units; None: it is over.
 
     A noisy unit, or a fast one, is no evidence that it is over. Growth that has stopped is a level
@@ -316,21 +325,14 @@ def _moved_on(
     return replace(before, growth=growth, against=against)
 
 
-def _level_after(
-    before: TimeAlarm, values: Floats, units: Sequence[Unit]
-) -> TimeAlarm | None:
+def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """Growth that has stopped as a slower level, if the units are still slower; else None."""
     seconds = seconds_of(units, before.part.name)
     if before.growth.slope is None or np.median(seconds[-TO_CONFIRM:]) < before.middle_s:
         return None
-    is_low = seconds < before.middle_s
-    # One fast unit is noise, two that follow each other are before.
-    lows = np.flatnonzero(is_low[1:] & is_low[:-1])
-    first = int(lows[-1]) + 2 if len(lows) else 2
-    if not 1 < first <= len(values) - TO_CONFIRM:
-        return None
-    rise = _rise_lately(values, first)
-    if rise < _LEAST_RISE * float(np.median(values)):
+    first = likeliest_jump(units, before.part.name)
+    rise = 0.0 if first is None else _rise_lately(values, first)
+    if first is None or rise < _LEAST_RISE * float(np.median(values)):
         return None
     growth = Growth(None, first, len(units) - 1, rise=rise)
     return replace(before, growth=growth, began=units[first].number, against=0)
