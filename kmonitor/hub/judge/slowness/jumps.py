@@ -113,23 +113,36 @@ def steady_growth(
     both = (seconds, values)
     if not all(_goes_on(each, first) for each in both):
         return None
-    for begin in (_begin(seconds, first), 1):
-        if max(_line_over_levels(each, first, begin) for each in both) > most:
-            continue
-        window = seconds[begin:]
-        x = np.arange(len(window), dtype=np.float64)
-        surely = theil_sen_interval(x, window, confidence=_SURELY, max_points=MOST_POINTS)
-        slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
-        if slope is not None and surely is not None and surely.low > 0.0:
-            rise = slope.middle * (len(window) - 1)
-            p = p_of_no_rise(window)
-            return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
-    return None
+    begins = (
+        begin
+        for begin in (_begin(seconds, first), 1)
+        if max(_line_over_levels(each, first, begin) for each in both) <= most
+    )
+    found = (_rising_from(seconds, begin) for begin in begins)
+    return max(
+        (each for each in found if each is not None),
+        key=lambda each: each.slope.low if each.slope else 0.0,
+        default=None,
+    )
+
+
+def _rising_from(seconds: Floats, begin: int) -> Growth | None:
+    window = seconds[begin:]
+    x = np.arange(len(window), dtype=np.float64)
+    surely = theil_sen_interval(x, window, confidence=_SURELY, max_points=MOST_POINTS)
+    slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
+    if slope is None or surely is None or surely.low <= 0.0:
+        return None
+    rise = slope.middle * (len(window) - 1)
+    p = p_of_no_rise(window)
+    return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
 
 
 def is_clear_jump(units: Sequence[Unit], name: str, first: int) -> bool:
-    """True if two levels fit a part clearly better than a line does."""
+    """True if two levels fit a part clearly better than a line does, over enough units."""
     seconds = seconds_of(units, name)
+    if len(seconds) - first < 2 * TO_CONFIRM:
+        return False
     return _line_over_levels(seconds, first, _begin(seconds, first)) > _CLEARLY_WORSE
 
 

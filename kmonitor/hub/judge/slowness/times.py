@@ -262,8 +262,17 @@ def _find_growing_part(
             grown[name] = growth.slope.middle  # the units without it have no time of it
         if is_beyond(units, name, grown) and not _is_beside_jump(units, name, growth):
             part = PartOfTime(name, share_of(grown, name), class_of(units, name, None))
-            return _alarm(part, growth, units)
+            jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
+            return _alarm(part, jump or growth, units)
     return None
+
+
+def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | None:
+    """A slower level of a part whose noise hid the jump, and which rises as a trend does."""
+    first = likeliest_jump(units, name)
+    if first is None or not (is_clear_jump(units, name, first) and is_apart(units, name, first)):
+        return None
+    return Growth(None, first, len(units) - 1, rise=_rise_lately(values, first))
 
 
 def _is_beside_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
