@@ -65,7 +65,7 @@ GROWING_READ_S = [
 """Wait for input, where each epoch reads a compressed file from a place further on."""
 
 
-def judged(  # noqa: PLR0913 - all that an epoch is made of, by keyword
+def judged(
     compute_s: list[float],
     input_s: list[float],
     *,
