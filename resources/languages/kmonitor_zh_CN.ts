@@ -6335,6 +6335,11 @@
         <translation>一个函数为每种新形状重新编译（XLA）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>a function was replaced or traced again in that {unit}</source>
+        <translation>在那个{unit}中有函数被替换或重新追踪</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a new process will start</source>
         <translation>随后会有新进程</translation>
@@ -8057,6 +8062,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>operations in live traces</source>
         <translation>存活追踪中的算子</translation>
     </message>
@@ -10071,6 +10077,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} ({size} each)</source>
         <translation>{what}（每个 {size}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what} +{n} in {unit} {number}</source>
+        <translation>{what} +{n}，在第 {number} 个{unit}中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

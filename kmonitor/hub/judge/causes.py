@@ -50,6 +50,7 @@ class Cause(StrEnum):
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
     BUSY = "the main thread waits longer for a CPU"
+    TRACED_AGAIN = "a function was replaced or traced again in the first slower unit"
     GARBAGE = "garbage collections take longer because there are more objects"
     PART = "one of the measured parts of the step or epoch time"
     UNKNOWN = "unknown: none of the measurements explain it"

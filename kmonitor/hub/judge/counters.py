@@ -34,6 +34,7 @@ class CounterKind(StrEnum):
     MAJOR_FAULTS = "major page faults"
     COLLECTIONS = "full garbage collections"
     NAMED_BYTES = "blocks of shared memory with the same name"
+    OPERATIONS = "operations added to live traces in one epoch or fit"
     FIRST_UNIT = "memory growth during the first epoch or fit"
 
 
@@ -45,7 +46,7 @@ def place_key(kept: KeptObjects) -> PlaceKey:
     return kept.kind, kept.container, kept.place
 
 
-ONCE: Final = frozenset({CounterKind.FIRST_UNIT})
+ONCE: Final = frozenset({CounterKind.FIRST_UNIT, CounterKind.OPERATIONS})
 """Kinds that are no change per unit."""
 
 

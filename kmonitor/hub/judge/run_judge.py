@@ -59,7 +59,7 @@ from kmonitor.hub.judge.forecast import (
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.resources_beside import with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
-from kmonitor.hub.judge.slowness.time_causes import explain_time
+from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
 from kmonitor.hub.judge.slowness.times import TimeAlarm, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
@@ -323,8 +323,7 @@ class RunJudge:
         kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None:
             traced, kept = self._counted(growth, measured, units)
-            # A jump is no growth of traces: the part that took longer comes first.
-            counted = None if growth.slope is None else traced
+            counted = None if comes_first(growth, alarm and alarm.part) else traced
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)

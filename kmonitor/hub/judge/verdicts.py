@@ -244,6 +244,9 @@ def turns(before: Verdict | None, after: Verdict) -> bool:
     is_quiet = after.state not in _EXPLAINED_STATES
     if is_quiet and before.forecast is None and after.forecast is not None:
         return True
+    if after.metric in TIME_METRICS and {before.state, after.state} <= ALARMED_STATES:
+        # The part in the log has to be the one that makes it slow now.
+        return "" not in {before.where, after.where} and before.where != after.where
     return before.state != after.state
 
 

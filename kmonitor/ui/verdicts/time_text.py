@@ -48,6 +48,10 @@ def time_cause_text(verdict: Verdict) -> str:
         return tr("the number of traces of {name} is growing").format(name=name)
     if verdict.cause == "unknown":
         return _open_text(verdict)
+    if verdict.cause == "traced_again":
+        text = tr("a function was replaced or traced again in that {unit}")
+        text = text.format(unit=unit_name(verdict))
+        return f"{_more_time_text(verdict.where)}; {text}" if verdict.where else text
     if verdict.cause == "part":
         return _part_text(verdict)
     texts = {

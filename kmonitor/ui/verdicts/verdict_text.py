@@ -410,6 +410,8 @@ def grew_with_lines(verdict: Verdict) -> list[str]:
 
 def no_growth_reason(verdict: Verdict) -> str:
     """Reason why a rise is not reported as growth; empty if it is, or nothing was judged."""
+    if verdict.metric in TIME_METRICS and verdict.why_not in {"steps", "bending"}:
+        return ""  # said of buffers and caches, which are memory
     texts = {
         "too_small": tr("the change is small, or within the noise"),
         "no_trend": tr("there is no lasting trend"),
@@ -535,6 +537,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "major_faults": tr("major page faults"),
         "collections": tr("full garbage collections"),
         "named_bytes": tr("shared memory"),
+        "operations": tr("operations in live traces"),
     }
     is_size = one.kind.endswith("_bytes")
     texts = [
@@ -544,6 +547,13 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     what = kinds.get(one.kind, one.kind)
     if one.name:
         what += f" ({one.name})"
+    if one.kind == "operations":
+        return tr("{what} +{n} in {unit} {number}").format(
+            what=what,
+            n=texts[0],
+            unit=unit_name(verdict),
+            number=count_text(verdict.since),
+        )
     text = tr("{what} +{per_unit} / {per}").format(
         what=what, per_unit=texts[0], per=unit_name(verdict)
     )

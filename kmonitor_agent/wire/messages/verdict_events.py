@@ -176,8 +176,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "unknown"; for resources
             that are counted "files", "threads", "processes", "zombies", "blocks", "disk" (for RAM
             too, without the last); for slower steps also "pressure", "throttled", "clock",
-            "busy", "garbage"; "filling": a cache of the dataset, or a cache or queue of the
-            script, which has an end, or is full where nothing grows; "arenas":
+            "busy", "garbage", "traced_again"; "filling": a cache of the dataset, or a cache or
+            queue of the script, which has an end, or is full where nothing grows; "arenas":
             freed memory that malloc keeps in one arena after another; "uncollected": Python
             objects that may be garbage, and wait for a full collection; "data_cache": memory of
             the first epoch, where nothing grows; for times "part": that of `where`; empty if

@@ -56,6 +56,9 @@ _MORE_CPU_WAIT: Final = 1.4
 _AS_BEFORE: Final = 5
 """Readings at the begin, and at the end, that show whether it waits longer than before."""
 
+_STILL: Final = 5
+"""Units before slower computing in which nothing was traced."""
+
 _MORE_BLOCKS: Final = 1.2
 """Factor of the earlier number of Python's blocks: each collection looks through all of them."""
 
@@ -118,6 +121,10 @@ def explain_machine(
         units: Complete units, to which its indices refer.
         not_grown: Names of parts of the time that were measured, and did not grow.
     """
+    added = retraced_operations(units, growth.first) if growth.slope is None else 0.0
+    if added:
+        operations = CounterGrowth(CounterKind.OPERATIONS, Slope(added, added, added))
+        return GrowthExplanation(Cause.TRACED_AGAIN, Confidence.FITTING, (operations,))
     window = _window(growth, units)
     throttled = _values(window, "throttled")
     if _has_risen(throttled, _LEAST_THROTTLED):
@@ -145,6 +152,23 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
     early = float(np.median(share[:_AS_BEFORE]))
     late = float(np.median(share[-_AS_BEFORE:]))
     return late <= early + _LEAST_CPU_WAIT / 2
+
+
+def retraced_operations(units: Sequence[Unit], first: int) -> float:
+    """Operations of live traces that were added in one unit, and in none near it; else 0.
+
+    A training function that is replaced, or traced again, then computes something else.
+
+    Args:
+        units: Measured units.
+        first: First unit of slower computing.
+    """
+    operations = np.array([unit.operations for unit in units[max(1, first - _STILL) :]])
+    added = np.diff(operations)
+    at = min(_STILL, first - 1) - 1
+    if at < 0 or not np.isfinite(added).all() or added[at] <= 0.0:
+        return 0.0
+    return float(added[at]) if np.count_nonzero(added > 0.0) == 1 else 0.0
 
 
 def _cpu_waits(units: Sequence[Unit]) -> tuple[Floats, Floats]:

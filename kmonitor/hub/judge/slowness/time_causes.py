@@ -51,6 +51,8 @@ _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
 
 _ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
 
+_BETWEEN: Final = frozenset({"between_epochs", "between_fits"})
+
 _ENDS_ITSELF: Final = "pydataset"
 """Kind of data with an `on_epoch_end` of its own, which Keras calls after the last step."""
 
@@ -100,6 +102,14 @@ def explain_time(
     is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
     part = largest_part(units) if metric == "epoch_time" and is_judged else None
     return None if part is None else (_explanation(part, None, units, kind), part)
+
+
+def comes_first(growth: Growth, part: PartOfTime | None) -> bool:
+    """True if the part that took longer is a better cause than traces that grew with it.
+
+    A jump is no growth of traces, and what happens between epochs or fits is the script's.
+    """
+    return growth.slope is None or (part is not None and part.name in _BETWEEN)
 
 
 def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:

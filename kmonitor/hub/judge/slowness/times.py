@@ -23,6 +23,16 @@ from kmonitor.hub.judge.detectors import (
     Judgement,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped
+from kmonitor.hub.judge.slowness.jumps import (
+    BETTER,
+    MOST_BEFORE,
+    TO_CONFIRM,
+    find_jump,
+    is_apart,
+    is_clear_jump,
+    likeliest_jump,
+    steady_growth,
+)
 from kmonitor.hub.judge.slowness.part_growth import NOW_AND_THEN, growth_of_part, sure_slope
 from kmonitor.hub.judge.slowness.parts import (
     HALF,
@@ -36,21 +46,14 @@ from kmonitor.hub.judge.slowness.parts import (
     seconds_of,
     share_of,
 )
-from kmonitor.hub.judge.slowness.slower_steps import waits_no_longer_for_cpu
+from kmonitor.hub.judge.slowness.slower_steps import (
+    retraced_operations,
+    waits_no_longer_for_cpu,
+)
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
-
-TO_CONFIRM: Final = 5
-"""Units in a row at the slower level."""
-
-_SLOWER: Final = 1.3
-_FEW_BEFORE: Final = 3
-_SLOWER_THAN_FEW: Final = 1.8
-"""Factor of slower steps, where only one or two units were faster."""
-
-_MOST_BEFORE: Final = 20
 
 _LEAST_JUMP_S: Final = 0.05
 """Smallest jump, seconds per unit: a busy machine adds as much to very short units."""
@@ -80,6 +83,16 @@ _JUMP_OF_COMPUTE: Final = 3.0
 
 _JUMP_WITH_INPUT: Final = 2.5
 """The same where the wait for input is part of it."""
+
+_JUMP_UNDISTURBED: Final = 2.0
+"""The same while the main thread waits for a processor no longer than at first, or where the
+functions were traced again in that unit."""
+
+_FAR_APART: Final = 1.5
+"""Factor between the slowest of the earlier units and the fastest of the later ones."""
+
+_FAR_MORE: Final = 2.0
+"""Factor of the growth of an earlier part from which another one is named instead."""
 
 _PARTS: Final = (
     "between_epochs",
@@ -137,9 +150,7 @@ def judge_time(
     if judgement.state not in ALARMED:
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
-    held = _moved_on(before, units)
-    if held is not None and (found is None or found.part.name != held.part.name):
-        found = held
+    found = _held_or_found(_moved_on(before, values, units), found, values, units)
     if found is None or judgement.state in ALARMED:
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
@@ -149,9 +160,44 @@ def judge_time(
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
 
 
+def _held_or_found(
+    held: TimeAlarm | None,
+    found: TimeAlarm | None,
+    values: Floats,
+    units: Sequence[Unit],
+) -> TimeAlarm | None:
+    """The alarm that goes on, or the new one: of the same part, or of one that grew far more.
+
+    A jump stays one while noise around its level looks like a trend, and the reverse.
+    """
+    if held is None or found is None:
+        return held or found
+    if found.part.name != held.part.name:
+        rises = [_risen_lately(each, units) for each in (held, found)]
+        return found if rises[1] >= _FAR_MORE * max(0.0, rises[0]) else held
+    was_jump, is_jump = (each.growth.slope is None for each in (held, found))
+    if was_jump and not is_jump:
+        # Only growth since the jump speaks against it.
+        first = held.growth.first
+        grows = steady_growth(values, units, held.part.name, first, most=BETTER)
+        return held if grows is None else found
+    if is_jump and not was_jump:
+        return found if is_clear_jump(units, found.part.name, found.growth.first) else held
+    return found
+
+
+def _risen_lately(alarm: TimeAlarm, units: Sequence[Unit]) -> float:
+    """Rise of an alarm's part to the newest units, seconds."""
+    seconds = _known_seconds(units, alarm.part.name)
+    if alarm.growth.slope is not None:
+        return 2 * (float(np.median(seconds[-TO_CONFIRM:])) - alarm.middle_s)
+    before = seconds_of(units, alarm.part.name)[1 : alarm.growth.first]
+    return float(np.median(seconds[-TO_CONFIRM:]) - np.median(before))
+
+
 def _rise_lately(values: Floats, first: int) -> float:
     """Rise from before a jump to the newest units: it may have become smaller, or larger."""
-    before = np.median(values[1:first][-_MOST_BEFORE:])
+    before = np.median(values[1:first][-MOST_BEFORE:])
     return max(0.0, float(np.median(values[first:][-TO_CONFIRM:]) - before))
 
 
@@ -170,16 +216,30 @@ def _find_jump_of_part(
     first = find_jump(values)
     part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in parts:
-        compute = seconds_of(units, "compute")
-        first = find_jump(compute, _JUMP_OF_COMPUTE if has_input(units) else _JUMP_WITH_INPUT)
+        first = _jump_of_compute(units)
         part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in (*parts, "compute"):
         return None
     rise = float(np.median(values[first:]) - np.median(values[1:first]))
-    if rise * a_unit < _LEAST_JUMP_S:
+    if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
-    growth = Growth(None, first, len(values) - 1, rise=rise)
-    return _alarm(part, growth, units)
+    growth = steady_growth(values, units, part.name, first)
+    return _alarm(part, growth or Growth(None, first, len(values) - 1, rise=rise), units)
+
+
+def _jump_of_compute(units: Sequence[Unit]) -> int | None:
+    """First unit of slower computing; less is enough where other processes are no reason."""
+    compute = seconds_of(units, "compute")
+    first = find_jump(compute, _JUMP_OF_COMPUTE if has_input(units) else _JUMP_WITH_INPUT)
+    if first is not None:
+        return first
+    first = find_jump(compute, _JUMP_UNDISTURBED)
+    if first is None or not has_input(units):
+        return None
+    if retraced_operations(units, first):
+        return first
+    is_clean = float(compute[first:].min()) >= _FAR_APART * float(compute[1:first].max())
+    return first if is_clean and waits_no_longer_for_cpu(units[1:]) else None
 
 
 def _find_growing_part(
@@ -200,10 +260,36 @@ def _find_growing_part(
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if name in NOW_AND_THEN and growth.slope is not None:
             grown[name] = growth.slope.middle  # the units without it have no time of it
-        if is_beyond(units, name, grown):
+        if is_beyond(units, name, grown) and not _is_beside_jump(units, name, growth):
             part = PartOfTime(name, share_of(grown, name), class_of(units, name, None))
-            return _alarm(part, growth, units)
+            jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
+            return _alarm(part, jump or growth, units)
     return None
+
+
+def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | None:
+    """A slower level of a part whose noise hid the jump, and which rises as a trend does."""
+    first = likeliest_jump(units, name)
+    if first is None or not (is_clear_jump(units, name, first) and is_apart(units, name, first)):
+        return None
+    return Growth(None, first, len(units) - 1, rise=_rise_lately(values, first))
+
+
+def _is_beside_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
+    """True if another part has just left the range of its earlier values, by more than this grew.
+
+    Then it is what makes the newest units slower, and noise of this one before may look like a
+    trend: the next units show it.
+    """
+    for other in EPOCH_PARTS:
+        if other in {name, "compiling"}:
+            continue
+        seconds = seconds_of(units, other)[growth.first :]
+        for newest in range(1, min(TO_CONFIRM, len(seconds) - 1) + 1):
+            more = float(seconds[-newest:].min() - seconds[:-newest].max())
+            if more > growth.rise:
+                return True
+    return False
 
 
 def _least_compute_s(units: Sequence[Unit]) -> float:
@@ -229,20 +315,36 @@ def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm
     return TimeAlarm(part, growth, units[growth.first].number, middle_s)
 
 
-def _moved_on(before: TimeAlarm | None, units: Sequence[Unit]) -> TimeAlarm | None:
+def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """The previous alarm with the indices of these units; None: it is over.
 
-    A noisy unit, or a fast one, is no evidence that it is over.
+    A noisy unit, or a fast one, is no evidence that it is over. Growth that has stopped is a level
+    then, as after a jump: as long as the part takes as long, it is not over.
     """
     if before is None:
         return None
     first = next((at for at, unit in enumerate(units) if unit.number == before.began), None)
     against = before.against + 1 if _is_against(before, units) else 0
-    if first is None or against >= TO_CLEAR:
+    if first is None:
         return None
+    if against >= TO_CLEAR:
+        return _level_after(before, values, units)
     last = before.growth.last + first - before.growth.first
     growth = replace(before.growth, first=first, last=last)
     return replace(before, growth=growth, against=against)
+
+
+def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
+    """Growth that has stopped as a slower level, if the units are still slower; else None."""
+    seconds = seconds_of(units, before.part.name)
+    if before.growth.slope is None or np.median(seconds[-TO_CONFIRM:]) < before.middle_s:
+        return None
+    first = likeliest_jump(units, before.part.name)
+    rise = 0.0 if first is None else _rise_lately(values, first)
+    if first is None or rise < _LEAST_RISE * float(np.median(values)):
+        return None
+    growth = Growth(None, first, len(units) - 1, rise=rise)
+    return replace(before, growth=growth, began=units[first].number, against=0)
 
 
 def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
@@ -265,21 +367,3 @@ def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     seconds = seconds_of(units, name)
     is_known = seconds > 0.0
     return seconds[is_known] if name in NOW_AND_THEN and is_known.any() else seconds
-
-
-def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
-    """Index of the first unit of a slower level that lasts to the end; None without one.
-
-    The first unit is left out: models are traced and data read for the first time there.
-
-    Args:
-        values: Durations, seconds, `[n]`.
-        least_times: Factor from which a level is slower.
-    """
-    for first in range(2, len(values) - TO_CONFIRM + 1):
-        before = values[1:first][-_MOST_BEFORE:]
-        lowest = float(values[first:].min())
-        times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
-        if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
-            return first
-    return None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kmonitor.hub.judge.run_judge import RunJudge
-from kmonitor.hub.judge.slowness.times import find_jump
+from kmonitor.hub.judge.slowness.jumps import find_jump
 from kmonitor.ui.events.event_text import describe_event
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, evidence_lines, verdict_headline

@@ -1,0 +1,186 @@
+"""Jumps of times to a slower level, apart from growth that crosses the same levels steadily.
+
+Times that rise by the same amount from unit to unit are soon all above those before, as after a
+jump. A line fits them as well as two levels do, and the later ones go on rising.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
+from kmonitor.hub.judge.statistics import Floats, p_of_no_rise
+from kmonitor.hub.judge.units import Unit
+
+TO_CONFIRM: Final = 5
+"""Units in a row at the slower level."""
+
+_SLOWER: Final = 1.3
+_FEW_BEFORE: Final = 3
+_SLOWER_THAN_FEW: Final = 1.8
+"""Factor of slower steps, where only one or two units were faster."""
+
+MOST_BEFORE: Final = 20
+
+ABOUT_AS_WELL: Final = 1.2
+"""Deviations from a line, as a multiple of those from two levels, at most."""
+
+BETTER: Final = 1.0
+"""The same from which a jump that was reported is growth."""
+
+_CLEARLY_WORSE: Final = 1.5
+"""The same from which growth that was reported was a jump."""
+
+_GOES_ON: Final = 0.5
+"""Rise within the slower units, as a share of the jump, from which it is no level."""
+
+_SURELY: Final = 0.8
+"""Confidence with which the part rises: that it is slower is known already."""
+
+_APART: Final = 0.95
+"""Share of the pairs of an earlier and a later unit of which the later one took longer."""
+
+
+def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
+    """Index of the first unit of a slower level that lasts to the end; None without one.
+
+    The first unit is left out: models are traced and data read for the first time there.
+
+    Args:
+        values: Durations, seconds, `[n]`.
+        least_times: Factor from which a level is slower.
+    """
+    for first in range(2, len(values) - TO_CONFIRM + 1):
+        before = values[1:first][-MOST_BEFORE:]
+        lowest = float(values[first:].min())
+        times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
+        if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
+            return first
+    return None
+
+
+def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
+    """True if a part took longer from a unit on than before: its own noise explains no jump.
+
+    The wait for the first batch of each epoch varies with the start of threads: that for the
+    others may be apart by itself.
+    """
+    seconds = seconds_of(units, name)
+    if _is_apart(seconds, first):
+        return True
+    return name == "input" and _is_apart(_after_first(units, name), first)
+
+
+def _after_first(units: Sequence[Unit], name: str) -> Floats:
+    """Durations of a part; of the wait for input without that for the first batches of epochs."""
+    seconds = seconds_of(units, name)
+    if name != "input":
+        return seconds
+    return seconds - np.array([unit.first_input_s for unit in units])
+
+
+def _is_apart(seconds: Floats, first: int) -> bool:
+    before = seconds[1:first][-MOST_BEFORE:]
+    later = seconds[first:]
+    rise = float(np.median(later) - np.median(before))
+    if rise <= 0.0:
+        return False
+    share = np.mean(later[:, np.newaxis] > before)
+    return bool(share >= _APART or rise > before.max() - before.min())
+
+
+def steady_growth(
+    values: Floats,
+    units: Sequence[Unit],
+    name: str,
+    first: int,
+    *,
+    most: float = ABOUT_AS_WELL,
+) -> Growth | None:
+    """Growth of a part from unit to unit that looks like a jump; None: it is a jump.
+
+    Args:
+        values: Measured durations, seconds, `[n]`, which have to grow like the part.
+        units: Measured units.
+        name: The part.
+        first: First unit of the slower level.
+        most: Deviations from a line, as a multiple of those from two levels, at most.
+    """
+    seconds = seconds_of(units, name)
+    both = (seconds, values)
+    if not all(_goes_on(each, first) for each in both):
+        return None
+    begins = (
+        begin
+        for begin in (_begin(seconds, first), 1)
+        if max(_line_over_levels(each, first, begin) for each in both) <= most
+    )
+    found = (_rising_from(seconds, begin) for begin in begins)
+    return max(
+        (each for each in found if each is not None),
+        key=lambda each: each.slope.low if each.slope else 0.0,
+        default=None,
+    )
+
+
+def _rising_from(seconds: Floats, begin: int) -> Growth | None:
+    window = seconds[begin:]
+    x = np.arange(len(window), dtype=np.float64)
+    surely = theil_sen_interval(x, window, confidence=_SURELY, max_points=MOST_POINTS)
+    slope = theil_sen_interval(x, window, max_points=MOST_POINTS)
+    if slope is None or surely is None or surely.low <= 0.0:
+        return None
+    rise = slope.middle * (len(window) - 1)
+    p = p_of_no_rise(window)
+    return Growth(None, begin, len(seconds) - 1, rise=rise, slope=slope, p_of_no_rise=p)
+
+
+def is_clear_jump(units: Sequence[Unit], name: str, first: int) -> bool:
+    """True if two levels fit a part clearly better than a line does, over enough units."""
+    seconds = seconds_of(units, name)
+    if len(seconds) - first < 2 * TO_CONFIRM:
+        return False
+    return _line_over_levels(seconds, first, _begin(seconds, first)) > _CLEARLY_WORSE
+
+
+def likeliest_jump(units: Sequence[Unit], name: str) -> int | None:
+    """Index of the first unit of the later of the two levels that fit a part best.
+
+    None for too few units.
+    """
+    seconds = _after_first(units, name)
+    if np.median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
+        seconds = seconds_of(units, name)  # the wait for first batches is what grew
+    firsts = range(2, len(seconds) - TO_CONFIRM + 1)
+    return min(firsts, key=lambda first: _from_levels(seconds, first, 1), default=None)
+
+
+def _begin(seconds: Floats, first: int) -> int:
+    """Index of the first unit to compare: as many before the slower ones as there are of them."""
+    return max(1, 2 * first - len(seconds))
+
+
+def _line_over_levels(seconds: Floats, first: int, begin: int) -> float:
+    """Deviations from a line over those from two levels."""
+    of_levels = _from_levels(seconds, first, begin)
+    whole = seconds[begin:]
+    x = np.arange(len(whole), dtype=np.float64)
+    rest = whole - (theil_sen_slope(x, whole, max_points=MOST_POINTS) or 0.0) * x
+    of_line = float(np.abs(rest - np.median(rest)).sum())
+    return of_line / of_levels if of_levels > 0.0 else np.inf
+
+
+def _from_levels(seconds: Floats, first: int, begin: int) -> float:
+    levels = (seconds[begin:first], seconds[first:])
+    return sum(float(np.abs(each - np.median(each)).sum()) for each in levels)
+
+
+def _goes_on(seconds: Floats, first: int) -> bool:
+    later = seconds[first:]
+    x = np.arange(len(later), dtype=np.float64)
+    slope = theil_sen_slope(x, later, max_points=MOST_POINTS) or 0.0
+    jump = float(np.median(later) - np.median(seconds[1:first][-MOST_BEFORE:]))
+    return slope * (len(later) - 1) >= _GOES_ON * jump
