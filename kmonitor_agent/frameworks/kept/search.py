@@ -36,6 +36,7 @@ from types import (
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.containers import (
     bounded_results,
     capacity_of,
@@ -69,7 +70,6 @@ from kmonitor_agent.frameworks.kept.sizes import (
     SizeReader,
     TreeSize,
     attributes_of_function,
-    bytes_of_buffer,
     closure_of,
     held_beside,
     size_of,

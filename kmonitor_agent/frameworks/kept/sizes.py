@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
@@ -22,7 +23,11 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
 )
 from kmonitor_agent.frameworks.kept.tasks import held_by_future
-from kmonitor_agent.frameworks.kept.tensorflow_parts import dataset_tensors
+from kmonitor_agent.frameworks.kept.tensorflow_parts import (
+    current_shape,
+    dataset_tensors,
+    is_recording,
+)
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -158,7 +163,9 @@ _WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
 def _tensorflow_tensor(value: Any) -> ObjectSize | None:
     if class_package(type(value)) != "tensorflow":
         return None
-    shape = tuple(value.shape.as_list())
+    shape = (
+        tuple(value.shape.as_list()) if value.shape.is_fully_defined() else current_shape(value)
+    )
     dtype = value.dtype
     n_bytes = 0 if dtype.name in _WITHOUT_SIZE else math.prod(shape) * dtype.size
     is_on_device = "GPU" in str(value.device)
@@ -266,6 +273,11 @@ def _native(kind: str) -> Callable[[Any], ObjectSize]:
     return read
 
 
+def _tape(value: Any) -> ObjectSize | None:
+    # It keeps tensors where only TensorFlow's own code can read them.
+    return ObjectSize("tf.GradientTape", None, id(value)) if is_recording(value) else None
+
+
 _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("numpy", "ndarray"): _array,
     ("tensorflow", "EagerTensor"): _tensorflow_tensor,
@@ -278,6 +290,7 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("pandas", "Series"): _table,
     ("matplotlib", "Figure"): _native("matplotlib.Figure"),
     ("tensorflow", "PolymorphicFunction"): _native(TRACED_FUNCTION),
+    ("tensorflow", "GradientTape"): _tape,
     ("tensorflow", "DatasetV2"): _native(DATASET),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }
@@ -419,37 +432,6 @@ def _own_bytes(value: Any) -> int:
 
 _HASHED: Final = (dict, set, frozenset)
 """Containers whose tables take more than a pointer for each item."""
-
-
-def bytes_of_buffer(value: Any) -> int:
-    """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
-    kind: Any = type(value)
-    if is_exactly(value, str, bytes, bytearray):
-        return kind.__sizeof__(value)
-    for base in class_bases(kind):
-        read = _BUFFERS.get((class_module(base), class_name(base)))
-        if read is not None and is_known_class(base):
-            return read(base, value)
-    return 0
-
-
-def _characters(base: Any, value: Any) -> int:
-    """Characters of a `StringIO` up to its position, where a script writes.
-
-    It takes a byte or more for each, and only a copy would show how many.
-    """
-    try:
-        return base.tell(value)
-    except ValueError:  # closed, or not initialized
-        return 0
-
-
-_BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {
-    ("array", "array"): lambda base, value: base.__sizeof__(value),
-    ("_io", "BytesIO"): lambda base, value: base.__sizeof__(value),
-    ("_io", "StringIO"): _characters,
-}
-"""Sizes by modules and names of classes whose instances hold bytes or text."""
 
 
 def _held_by(value: Any) -> tuple[Iterable[Any], float]:

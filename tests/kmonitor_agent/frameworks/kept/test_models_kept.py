@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.sizes import size_of
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 keras: Any = pytest.importorskip("keras")
@@ -115,3 +116,51 @@ def test_data_sets_that_share_their_tensors_are_counted_only():
     found = last_search(lambda: shared.batch(2))
 
     assert (found.kind, found.count, found.n_bytes) == ("tf.data.Dataset", 9, None)
+
+
+def test_value_of_a_variable_with_an_open_shape_is_measured():
+    tf: Any = pytest.importorskip("tensorflow")
+    bank = tf.Variable(tf.zeros((0, 512)), shape=(None, 512), trainable=False)
+    bank.assign(tf.zeros((1024, 512)))
+
+    (found,) = of_recorder(KeptObjectWalk(), bank)
+
+    assert (found.kind, found.shape) == ("tensorflow.Tensor", "(1024, 512)")
+    assert found.n_bytes == 2 * MIB
+
+
+def test_open_shape_is_unknown_while_a_graph_is_built():
+    tf: Any = pytest.importorskip("tensorflow")
+    bank = tf.Variable(tf.zeros((1024, 512)), shape=(None, 512), trainable=False)
+    found: list[KeptObjects] = []
+    with tf.Graph().as_default():
+        found = of_recorder(KeptObjectWalk(), bank)
+        operations = tf.compat.v1.get_default_graph().get_operations()
+
+    assert (found, operations) == ([], [])
+
+
+def test_persistent_tapes_are_counted():
+    tf: Any = pytest.importorskip("tensorflow")
+
+    def tape() -> Any:
+        weights = tf.ones((4, 4))
+        with tf.GradientTape(persistent=True) as recorded:
+            recorded.watch(weights)
+            _ = weights * 2.0
+        return recorded
+
+    found = last_search(tape)
+
+    assert (found.kind, found.count, found.n_bytes) == ("tf.GradientTape", 9, None)
+
+
+def test_tapes_that_were_read_keep_nothing():
+    tf: Any = pytest.importorskip("tensorflow")
+    weights = tf.ones((4, 4))
+    with tf.GradientTape() as tape:
+        tape.watch(weights)
+        loss = weights * 2.0
+    tape.gradient(loss, weights)
+
+    assert size_of(tape) is None
