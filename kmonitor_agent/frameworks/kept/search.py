@@ -38,6 +38,7 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.containers import (
+    Series,
     bounded_results,
     capacity_of,
     container_name,
@@ -45,6 +46,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_items,
     newest_keys,
 )
+from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, named_kind
 from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
@@ -341,6 +343,8 @@ class KeptObjectWalk:
         is_constant = is_known and (self._before or {}).get(key) == self.lengths[key]
         is_record = _is_record(value) and not is_entry
         are_fields = is_record or _has_fields(value)
+        if is_constant and not are_fields:
+            self._waiting += [(each, place) for each in _larger_end(value)]
         for each, name in _children(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
             if (is_constant or is_record) and (are_fields or size_of(each) is None):
@@ -466,6 +470,18 @@ class KeptObjectWalk:
         )
 
 
+def _larger_end(value: Any) -> list[Any]:
+    """First or last array of a list if it is larger than the other: it may hold earlier ones."""
+    length = list.__len__(value) if is_instance(value, list) and type(value) is not Series else 0
+    ends = list.__getitem__(value, slice(None, None, max(1, length - 1))) if length else []
+    sizes = [(size.n_bytes or 0, each) for each in ends if (size := size_of(each)) is not None]
+    by_size = sorted(sizes, key=lambda pair: pair[0])
+    return [by_size[1][1]] if len(by_size) == _ENDS and by_size[0][0] < by_size[1][0] else []
+
+
+_ENDS: Final = 2
+
+
 def _children(value: Any, place: str) -> list[tuple[Any, str]]:
     if not is_instance(value, dict):
         return [(each, place) for each in newest_items(value, _MOST_ITEMS)]
@@ -518,9 +534,10 @@ _NAMESPACES: Final = frozenset(
 _PASSES_ON: Final = (
     *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
     *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
+    *ITERATORS,
 )
 """Classes of Python whose objects belong to others: a function with arguments, a bound method, a
-file in memory."""
+file in memory, an iterator."""
 
 
 def _is_full(value: Any) -> bool:

@@ -153,3 +153,14 @@ def test_closed_memory_map_takes_nothing():
     pages.close()
 
     assert bytes_of_buffer(pages) == 0
+
+
+def test_first_array_of_a_list_of_constant_length_may_grow():
+    parts = [array(), *(array(0.01) for _ in range(60))]
+    walk = KeptObjectWalk()
+    of_recorder(walk, parts)
+    parts[0] = array(3)
+
+    (found,) = of_recorder(KeptObjectWalk(walk.lengths), parts)
+
+    assert (found.place, found.container, found.n_bytes) == ("Recorder.held", "", 3 * MIB)
