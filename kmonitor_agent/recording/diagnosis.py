@@ -49,8 +49,8 @@ _FOLLOWS: Final = (
 _STOPPED: Final = "the lines that allocate memory are unknown: tracemalloc was disabled"
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
-    | {"bytes", "function", "matplotlib", "number", "object", "pandas", "str", "tf"}
-    | {"tf_keras", "torch", "types", "weakref"}
+    | {"bytes", "function", "matplotlib", "mmap", "number", "object", "pandas", "str", "tf"}
+    | {"itertools", "tf_keras", "torch", "types", "weakref"}
 )
 """Packages whose type names are not private."""
 
@@ -425,7 +425,8 @@ _COUNTS_AFTER: Final = 3
 _MOST_PLACES: Final = 1000
 _CONTAINERS: Final = frozenset(
     {"", "list", "tuple", "dict", "deque", "set", "frozenset", "defaultdict", "OrderedDict"}
-    | {"UserDict", "UserList", "Queue", "LifoQueue", "PriorityQueue"}
+    | {"UserDict", "UserList", "Queue", "LifoQueue", "PriorityQueue", "ExitStack"}
+    | {"AsyncExitStack", "itertools.chain", "itertools.tee"}
     | {"functools.cache", "functools.lru_cache", "linked tuple", "linked list", "linked dict"}
     | {ATTRIBUTES, SUBCLASSES}
 )

@@ -349,8 +349,8 @@ _OF_NUMBERS: Final = frozenset(
 def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     """The same with the largest kept objects, and their remedy first."""
     by_size = sorted(found.because, key=_by_size, reverse=True)
-    kept = next((one.kept for one in by_size if one.kept is not None), None)
-    if kept is None:
+    largest = next((one for one in by_size if one.kept is not None), None)
+    if largest is None or (kept := largest.kept) is None:
         return found
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
     if remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
@@ -365,9 +365,22 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS
     if remedy is None:
-        return replace(found, kept=kept)
+        limits = (Remedy.LIMIT_CACHE,) if _may_be_cache(found, kept, largest) else ()
+        return replace(found, kept=kept, advice=(*limits, *found.advice))
     others = (each for each in found.advice if each not in {remedy, Remedy.KEEP_NUMBERS})
     return replace(found, kept=kept, advice=(remedy, *others))
+
+
+_MANY: Final = 8
+"""New entries a unit from which a dict may have one for each part of the data."""
+
+
+def _may_be_cache(found: GrowthExplanation, kept: KeptObjects, grew: CounterGrowth) -> bool:
+    """True for a dict of arrays that gets many entries a unit: its keys may be data."""
+    if found.cause is not Cause.KEPT or kept.container != "dict" or kept.kind == "number":
+        return False
+    each_bytes = (kept.n_bytes or 0.0) / max(1, kept.count)
+    return grew.kind is CounterKind.KEPT_BYTES and grew.per_unit.middle >= _MANY * each_bytes > 0.0
 
 
 def _by_size(one: CounterGrowth) -> tuple[bool, float]:

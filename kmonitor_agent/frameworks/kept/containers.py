@@ -107,6 +107,7 @@ def newest_keys(value: Any, most: int) -> list[Any]:
 _STORAGE: Final = {
     "asyncio.queues": "_queue",
     "collections": "data",
+    "contextlib": "_exit_callbacks",
     "multiprocessing.queues": "_buffer",
     "queue": "queue",
     "tensorflow.python.trackable.data_structures": "_storage",

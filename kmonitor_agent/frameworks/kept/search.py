@@ -36,7 +36,9 @@ from types import (
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.containers import (
+    Series,
     bounded_results,
     capacity_of,
     container_name,
@@ -44,6 +46,8 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_items,
     newest_keys,
 )
+from kmonitor_agent.frameworks.kept.iterators import ITERATORS
+from kmonitor_agent.frameworks.kept.kinds import kind_of_item, named_kind
 from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
     library_places,
@@ -60,7 +64,7 @@ from kmonitor_agent.frameworks.kept.series import (
     subclasses_of,
 )
 from kmonitor_agent.frameworks.kept.sizes import (
-    FINALIZER,
+    DATASET,
     KERAS_MODEL,
     NUMBER_BYTES,
     TRACED_FUNCTION,
@@ -68,10 +72,8 @@ from kmonitor_agent.frameworks.kept.sizes import (
     SizeReader,
     TreeSize,
     attributes_of_function,
-    bytes_of_buffer,
     closure_of,
     held_beside,
-    is_keras_model,
     size_of,
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
@@ -81,7 +83,6 @@ from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
     class_name,
-    class_package,
     instance_dict,
     is_exactly,
     is_instance,
@@ -296,7 +297,7 @@ class KeptObjectWalk:
         if size is not None:
             self._visit_sized(value, size, place)
         elif n_bytes >= LEAST_BYTES:
-            self._report(_named(class_name(type(value))), 1, n_bytes, (place, ""))
+            self._report(named_kind(class_name(type(value))), 1, n_bytes, (place, ""))
         else:
             self._visit_object(value, place)
 
@@ -342,6 +343,8 @@ class KeptObjectWalk:
         is_constant = is_known and (self._before or {}).get(key) == self.lengths[key]
         is_record = _is_record(value) and not is_entry
         are_fields = is_record or _has_fields(value)
+        if is_constant and not are_fields:
+            self._waiting += [(each, place) for each in _larger_end(value)]
         for each, name in _children(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
             if (is_constant or is_record) and (are_fields or size_of(each) is None):
@@ -389,7 +392,8 @@ class KeptObjectWalk:
         items = newest_items(value, _ALL_MEASURED)
         capacity = capacity_of(value)
         sizes = [size for size in map(size_of, items) if size is not None]
-        if len(sizes) * 2 >= len(items) and not any(size.has_objects for size in sizes):
+        are_sized = len(sizes) * 2 >= len(items)
+        if are_sized and not any(size.has_objects or size.kind == DATASET for size in sizes):
             new = [size for size in sizes if self._reader.is_new(size)]
             if not new:
                 return
@@ -398,7 +402,7 @@ class KeptObjectWalk:
             self._report(new[-1], length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
             n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
-            self._report(_named("number"), length, n_bytes, place, capacity)
+            self._report(named_kind("number"), length, n_bytes, place, capacity)
         else:
             self._owned.update(map(id, items))
             self._measure_trees(items[-_NEWEST:], length, place, capacity)
@@ -421,7 +425,7 @@ class KeptObjectWalk:
         while n < len(measured) and self._reader.n_visited - n_before < _MOST_IN_TREES:
             total.join(self._reader.tree(measured[n]))
             n += 1
-        like = size_of(measured[0]) or _like(measured[0])
+        like = size_of(measured[0]) or kind_of_item(measured[0])
         n_bytes = total.n_bytes / n * length
         is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
         if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
@@ -429,10 +433,11 @@ class KeptObjectWalk:
             named = like if like and has_name else total.native
             self._report(named, length, None, place, capacity)
             return
+        like = like or total.whole
         if like is None and total.largest is not None and 2 * total.sized_bytes >= total.n_bytes:
             is_part = total.largest_bytes < _WHOLE * total.n_bytes
             like = dataclasses.replace(total.largest, is_part=is_part)
-        self._report(like or _named("object"), length, n_bytes, place, capacity)
+        self._report(like or named_kind("object"), length, n_bytes, place, capacity)
 
     def _report(
         self,
@@ -465,34 +470,16 @@ class KeptObjectWalk:
         )
 
 
-def _named(kind: str) -> ObjectSize:
-    return ObjectSize(kind, 0, 0)
+def _larger_end(value: Any) -> list[Any]:
+    """First or last array of a list if it is larger than the other: it may hold earlier ones."""
+    length = list.__len__(value) if is_instance(value, list) and type(value) is not Series else 0
+    ends = list.__getitem__(value, slice(None, None, max(1, length - 1))) if length else []
+    sizes = [(size.n_bytes or 0, each) for each in ends if (size := size_of(each)) is not None]
+    by_size = sorted(sizes, key=lambda pair: pair[0])
+    return [by_size[1][1]] if len(by_size) == _ENDS and by_size[0][0] < by_size[1][0] else []
 
 
-_PLAIN: Final = (list, tuple, dict, set, frozenset, deque)
-
-
-def _like(item: Any) -> ObjectSize | None:
-    """Kind of an item, by its class; None for a container, since its contents say more."""
-    kind: Any = type(item)
-    if is_subclass(kind, (*_PLAIN, FINALIZER)):
-        return None
-    if is_keras_model(kind):
-        return _named(KERAS_MODEL)
-    if is_subclass(kind, (type,)):
-        return _named("class")
-    if kind is FunctionType:
-        return _named("function")
-    if is_exactly(item, str, bytes, bytearray):
-        return _named(class_name(kind))
-    module = class_module(kind)
-    name = class_name(kind)
-    known = class_package(kind)
-    return _named(_OF_C.get(known, f"{known or module}.") + name)
-
-
-_OF_C: Final = {"builtins": "", "_asyncio": "asyncio."}
-"""Public names of modules of C, with a dot."""
+_ENDS: Final = 2
 
 
 def _children(value: Any, place: str) -> list[tuple[Any, str]]:
@@ -547,9 +534,10 @@ _NAMESPACES: Final = frozenset(
 _PASSES_ON: Final = (
     *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
     *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
+    *ITERATORS,
 )
 """Classes of Python whose objects belong to others: a function with arguments, a bound method, a
-file in memory."""
+file in memory, an iterator."""
 
 
 def _is_full(value: Any) -> bool:

@@ -14,6 +14,7 @@ from types import MemberDescriptorType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.containers import Series
+from kmonitor_agent.frameworks.kept.iterators import held_by_iterator, name_of_series
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     class_name,
@@ -127,7 +128,7 @@ def linked_objects(value: Any, place: str, known: set[int]) -> FoundSeries | Non
     contents = [_contents(node, at) for node in longest[:_MEASURED]]
     if all(len(each) == 1 for each in contents):
         contents = [each[0] for each in contents]
-    name = f"linked {class_name(type(value))}"
+    name = name_of_series(type(value)) or f"linked {class_name(type(value))}"
     series = Series(reversed(contents), len(longest), name)
     return FoundSeries(series, [(value, place)], ids)
 
@@ -138,6 +139,8 @@ def _may_be_linked(value: Any) -> bool:
     if kind is tuple or kind is list or kind is dict:
         is_short = 1 < len(value) <= _MOST_FIELDS
         held = () if not is_short else list(value.values() if kind is dict else value)
+    elif name_of_series(kind):
+        held = held_by_iterator(value)
     else:
         held = list(instance_dict(value).values()) or [each for _, each in slot_values(value)]
     return any(type(each) is kind for each in held)
@@ -161,7 +164,9 @@ def _steps(value: Any) -> Iterator[tuple[object, _Step]]:
     for key, each in _fields(value):
         if type(each) is not kind:
             continue
-        if is_exactly(value, tuple, list):
+        if name_of_series(kind):
+            yield key, _next_iterator
+        elif is_exactly(value, tuple, list):
             yield key, _of_index(key, len(value))
         elif kind is dict:
             yield key, _of_key(key)
@@ -175,6 +180,9 @@ def _fields(value: Any) -> list[tuple[Any, Any]]:
         return list(enumerate(value))
     if type(value) is dict:
         return _with_names(value.items())
+    if name_of_series(type(value)):
+        held = held_by_iterator(value)
+        return [(-1 if type(each) is type(value) else n, each) for n, each in enumerate(held)]
     if is_known_class(type(value)):
         return []
     return _with_names([*instance_dict(value).items(), *slot_values(value)])
@@ -187,6 +195,10 @@ def _with_names(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[str, Any]]:
 def _of_index(index: int, length: int) -> _Step:
     # A slice never fails: another thread may shorten a list.
     return lambda node: next(iter(node[index : index + 1]), None) if len(node) == length else None
+
+
+def _next_iterator(node: Any) -> Any:
+    return next((each for each in held_by_iterator(node) if type(each) is type(node)), None)
 
 
 def _of_key(key: str) -> _Step:

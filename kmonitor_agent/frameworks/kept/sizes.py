@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
@@ -22,6 +23,11 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
 )
 from kmonitor_agent.frameworks.kept.tasks import held_by_future
+from kmonitor_agent.frameworks.kept.tensorflow_parts import (
+    current_shape,
+    dataset_tensors,
+    is_recording,
+)
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -42,8 +48,16 @@ NUMBER_BYTES: Final = 32
 """Approximate size of a number or None with the pointer to it, bytes."""
 
 KERAS_MODEL: Final = "keras.Model"
-"""Kind of a model, whose size is unknown: beside its variables it keeps traces and compiled
-steps."""
+"""Kind of a model; the size of one that was called by Keras is unknown: beside its variables it
+keeps traces and compiled steps."""
+
+DATASET: Final = "tf.data.Dataset"
+"""Kind of a data set, whose size is that of the tensors it was made from, if these are large."""
+
+_LEAST_TENSORS: Final = 2**20
+_LEAST_VARIABLES: Final = 2**22
+"""Minimum size of a data set's tensors and of a model's variables, bytes, beside which the rest of
+them is small: up to a mebibyte for a trace of `predict` or `evaluate`."""
 
 
 TRACED_FUNCTION: Final = "tf.function"
@@ -149,7 +163,9 @@ _WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
 def _tensorflow_tensor(value: Any) -> ObjectSize | None:
     if class_package(type(value)) != "tensorflow":
         return None
-    shape = tuple(value.shape.as_list())
+    shape = (
+        tuple(value.shape.as_list()) if value.shape.is_fully_defined() else current_shape(value)
+    )
     dtype = value.dtype
     n_bytes = 0 if dtype.name in _WITHOUT_SIZE else math.prod(shape) * dtype.size
     is_on_device = "GPU" in str(value.device)
@@ -257,6 +273,11 @@ def _native(kind: str) -> Callable[[Any], ObjectSize]:
     return read
 
 
+def _tape(value: Any) -> ObjectSize | None:
+    # It keeps tensors where only TensorFlow's own code can read them.
+    return ObjectSize("tf.GradientTape", None, id(value)) if is_recording(value) else None
+
+
 _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("numpy", "ndarray"): _array,
     ("tensorflow", "EagerTensor"): _tensorflow_tensor,
@@ -269,7 +290,8 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("pandas", "Series"): _table,
     ("matplotlib", "Figure"): _native("matplotlib.Figure"),
     ("tensorflow", "PolymorphicFunction"): _native(TRACED_FUNCTION),
-    ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
+    ("tensorflow", "GradientTape"): _tape,
+    ("tensorflow", "DatasetV2"): _native(DATASET),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }
 """Readers by package and class name."""
@@ -285,6 +307,7 @@ class TreeSize:
         largest_bytes: Size of `largest`, bytes; after `join`, the sum over the joined objects.
         sized_bytes: Size of all arrays, tensors and tables within, bytes.
         native: The first object within that cannot be measured; None if there is none.
+        whole: The first model or data set within that was measured; None if there is none.
     """
 
     n_bytes: float = 0.0
@@ -292,6 +315,7 @@ class TreeSize:
     largest_bytes: float = 0.0
     sized_bytes: float = 0.0
     native: ObjectSize | None = None
+    whole: ObjectSize | None = None
 
     def add(self, size: ObjectSize, scale: float) -> None:
         """Add an array, tensor, table or native object, scaled."""
@@ -309,6 +333,7 @@ class TreeSize:
         self.n_bytes += other.n_bytes
         self.sized_bytes += other.sized_bytes
         self.native = self.native or other.native
+        self.whole = self.whole or other.whole
         self.largest_bytes += other.largest_bytes
         self.largest = other.largest or self.largest
 
@@ -346,21 +371,54 @@ class SizeReader:
             if id(each) in self.seen:
                 continue
             size = size_of(each)
-            if size is not None and self.is_new(size):
-                total.add(size, scale)
-                if size.has_objects:
-                    items = _referred_objects(each)
-                    waiting.extend((item, scale * of_all) for item, of_all in items)
+            if size is not None:
+                items = self._add_sized(total, each, size, scale)
+                waiting.extend((item, scale * of_all) for item, of_all in items)
             self.seen.add(id(each))
             if size is not None and size.kind != TRACED_FUNCTION:
                 continue
             if is_keras_model(type(each)):
-                total.add(ObjectSize(KERAS_MODEL, None, id(each)), scale)
+                nodes += self._add_model(total, each, scale)
+                continue
             total.n_bytes += scale * _own_bytes(each)
             held, of_all = _held_by(each)
             waiting.extend((item, scale * of_all) for item in held)
         self.n_visited += nodes
         return total
+
+    def _add_sized(
+        self, total: TreeSize, value: Any, size: ObjectSize, scale: float
+    ) -> list[tuple[Any, float]]:
+        """Add an array or the like; returns objects of Python that it refers to, with factors."""
+        if size.kind == DATASET:
+            self._add_whole(total, size, scale, dataset_tensors(value), _LEAST_TENSORS)
+        elif self.is_new(size):
+            total.add(size, scale)
+            return _referred_objects(value) if size.has_objects else []
+        return []
+
+    def _add_model(self, total: TreeSize, model: Any, scale: float) -> int:
+        """Add a model; returns the number of its variables."""
+        fields = instance_dict(model)
+        variables = _model_variables(model, fields)
+        size = ObjectSize(KERAS_MODEL, None, id(model))
+        least = _LEAST_VARIABLES if _has(fields, _TRACES) else 0
+        self._add_whole(total, size, scale, variables, math.inf if _has(fields, _STEPS) else least)
+        return len(variables)
+
+    def _add_whole(
+        self, total: TreeSize, whole: ObjectSize, scale: float, parts: list[Any], least: float
+    ) -> None:
+        """Add the parts of an object; it counts as measured if they have a minimum size."""
+        sizes = [size for size in map(size_of, parts) if size is not None and self.is_new(size)]
+        self.seen.update(map(id, parts))
+        self.seen.add(whole.memory)
+        for size in sizes:
+            total.add(size, scale)
+        if sum(size.n_bytes or 0 for size in sizes) >= least:
+            total.whole = total.whole or whole
+        else:
+            total.add(whole, scale)
 
 
 def _own_bytes(value: Any) -> int:
@@ -374,37 +432,6 @@ def _own_bytes(value: Any) -> int:
 
 _HASHED: Final = (dict, set, frozenset)
 """Containers whose tables take more than a pointer for each item."""
-
-
-def bytes_of_buffer(value: Any) -> int:
-    """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
-    kind: Any = type(value)
-    if is_exactly(value, str, bytes, bytearray):
-        return kind.__sizeof__(value)
-    for base in class_bases(kind):
-        read = _BUFFERS.get((class_module(base), class_name(base)))
-        if read is not None and is_known_class(base):
-            return read(base, value)
-    return 0
-
-
-def _characters(base: Any, value: Any) -> int:
-    """Characters of a `StringIO` up to its position, where a script writes.
-
-    It takes a byte or more for each, and only a copy would show how many.
-    """
-    try:
-        return base.tell(value)
-    except ValueError:  # closed, or not initialized
-        return 0
-
-
-_BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {
-    ("array", "array"): lambda base, value: base.__sizeof__(value),
-    ("_io", "BytesIO"): lambda base, value: base.__sizeof__(value),
-    ("_io", "StringIO"): _characters,
-}
-"""Sizes by modules and names of classes whose instances hold bytes or text."""
 
 
 def _held_by(value: Any) -> tuple[Iterable[Any], float]:
@@ -424,8 +451,6 @@ def _attributes(value: Any) -> Iterable[Any]:
     if (held := held_by_future(value)) is not None:
         return held
     fields = instance_dict(value)
-    if is_keras_model(kind):
-        return _model_variables(value, fields)
     return [*fields.values(), *held_beside(value, fields)]
 
 
@@ -454,6 +479,16 @@ def is_keras_model(kind: type) -> bool:
         class_name(base) == "Model" and class_package(base) in {"keras", "tf_keras"}
         for base in class_bases(kind)
     )
+
+
+_STEPS: Final = ("train_function", "train_tf_function")
+"""Attributes of a model with its compiled training step, which takes many mebibytes."""
+
+_TRACES: Final = ("test_function", "predict_function")
+
+
+def _has(fields: dict[str, Any], names: Iterable[str]) -> bool:
+    return any(fields.get(name) is not None for name in names)
 
 
 def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:

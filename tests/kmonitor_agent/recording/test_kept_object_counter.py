@@ -1,5 +1,7 @@
 """Objects that a script keeps are counted while memory rises, and where it costs little."""
 
+import contextlib
+import mmap
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -212,6 +214,20 @@ def test_places_of_the_script_are_hashed_in_a_private_run():
     assert all("." not in each.place and len(each.place) == 12 for each in kept)
     # Cached functions of tests that ran in this process before keep objects of other kinds.
     assert "numpy.ndarray" in {each.kind for each in kept}
+
+
+def test_names_of_python_are_not_hashed_in_a_private_run():
+    process = Process(private=True)
+    stack = contextlib.ExitStack()
+    for _ in range(3):
+        stack.callback(id, np.zeros(int(MIB) // 8))
+    pages = {n: mmap.mmap(-1, int(MIB)) for n in range(3)}
+    vars(process.recorder).update(stack=stack, pages=pages)
+
+    process.end_epochs(*[4.0] * 5)
+
+    kept = {(each.kind, each.container) for each in process.counts[0].kept}
+    assert {("numpy.ndarray", "ExitStack"), ("mmap.mmap", "dict")} <= kept
 
 
 def test_an_epoch_in_which_memory_rises_is_counted_at_the_next_step():

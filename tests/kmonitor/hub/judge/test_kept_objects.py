@@ -346,6 +346,26 @@ def test_each_kind_has_the_remedy_that_helps(kept: KeptObjects, advice: str):
     assert verdict.advice == [advice, "restart"]
 
 
+@pytest.mark.parametrize(
+    ("container", "a_unit", "advice"),
+    [
+        ("dict", 600, ["limit_cache", "keep_numbers", "restart"]),
+        ("dict", 1, ["keep_numbers", "restart"]),
+        ("list", 600, ["keep_numbers", "restart"]),
+    ],
+)
+def test_a_dict_with_many_new_arrays_a_unit_may_be_a_cache(
+    container: str, a_unit: int, advice: list[str]
+):
+    def counts(unit: int) -> list[KeptObjects]:
+        n_bytes = 8 * MIB * unit
+        return [replace(ARRAYS, container=container, count=a_unit * unit, n_bytes=n_bytes)]
+
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), counts))
+
+    assert verdict.advice == advice
+
+
 def test_memory_of_a_device_explains_no_growth_of_ram():
     def on_device(unit: int) -> list[KeptObjects]:
         return [replace(ARRAYS, n_bytes=8 * MIB * unit, is_on_device=True)]

@@ -1,11 +1,13 @@
 """Items that hold several things: what they are called, and that nothing in them counts twice."""
 
+import mmap
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
 from kmonitor_agent.frameworks.kept.sizes import size_of
 from kmonitor_agent.wire.messages.events import KeptObjects
@@ -121,3 +123,44 @@ def test_views_of_tensors_name_what_they_keep():
     assert size_base(torch.zeros(1024, 256)[:10]) == "(262144,)"
     assert size_base(torch.zeros(1024, 256)[:10].clone()) == ""
     assert size_base(torch.zeros(1024, 256).T) == ""
+
+
+def test_bytes_that_a_bytearray_reserves_do_not_count():
+    held = bytearray()
+    for _ in range(9):
+        held += bytes(MIB)
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert (found.kind, found.n_bytes) == ("bytearray", pytest.approx(9 * MIB, rel=0.0001))
+
+
+def test_anonymous_memory_is_measured_and_pages_of_a_file_are_not(tmp_path: Any):
+    path = tmp_path / "data"
+    path.write_bytes(bytes(MIB))
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as pages:
+        of_file = bytes_of_buffer(pages)
+
+    found = last_search({}, lambda: mmap.mmap(-1, MIB))
+
+    assert of_file == 0
+    assert [(each.kind, each.n_bytes) for each in found] == [
+        ("mmap.mmap", pytest.approx(12 * MIB, rel=0.01))
+    ]
+
+
+def test_closed_memory_map_takes_nothing():
+    pages = mmap.mmap(-1, MIB)
+    pages.close()
+
+    assert bytes_of_buffer(pages) == 0
+
+
+def test_first_array_of_a_list_of_constant_length_may_grow():
+    parts = [array(), *(array(0.01) for _ in range(60))]
+    walk = KeptObjectWalk()
+    of_recorder(walk, parts)
+    parts[0] = array(3)
+
+    (found,) = of_recorder(KeptObjectWalk(walk.lengths), parts)
+
+    assert (found.place, found.container, found.n_bytes) == ("Recorder.held", "", 3 * MIB)

@@ -2,8 +2,11 @@
 """Growth is found whatever holds it: replaced containers, slots, closures, partials, records."""
 
 import array as arrays
+import contextlib
 import functools
 import io
+import itertools
+import mmap
 import sys
 from collections import ChainMap, Counter, namedtuple
 from collections.abc import Callable, Iterator
@@ -96,6 +99,10 @@ CONTENTS: dict[str, Callable[[], Any]] = {
     "method of a list": lambda: [data()].append,
     "generator": waiting,
     "iterator": lambda: iter([data()]),
+    "islice": lambda: itertools.islice(iter([data()]), 1),
+    "map": lambda: map(id, [data()]),
+    "reversed list": lambda: reversed([data()]),
+    "anonymous memory": lambda: mmap.mmap(-1, MIB),
     "argument of an error": lambda: ValueError(data()),
     "attribute of an error": failed,
     "read-only dict": lambda: MappingProxyType({"a": data()}),
@@ -141,6 +148,14 @@ CONTAINERS: dict[str, Pair] = {
         changed(lambda held, value: held.kept.append(value)),
     ),
     "linked tuples": (lambda: None, lambda held, value: (value, held)),
+    "ExitStack": (
+        contextlib.ExitStack,
+        changed(lambda held, value: held.callback(id, value)),
+    ),
+    "chained iterators": (
+        lambda: iter(()),
+        lambda held, value: itertools.chain(held, (each for each in [value])),
+    ),
     "ChainMap": (ChainMap, lambda held, value: held.new_child({0: value})),
     "list of a partial": (
         lambda: functools.partial(print, []),
@@ -243,6 +258,8 @@ PLACES: dict[str, Callable[[Any], Place]] = {
     "closure": closure,
     "function": of_function,
     "namespace": of_instance(lambda owner: SimpleNamespace(owner=owner)),
+    "iterator": of_instance(lambda owner: zip([owner], [1], strict=True)),
+    "iterator of iterators": of_instance(lambda owner: itertools.chain(iter([owner]), "ab")),
     "partial": of_instance(lambda owner: functools.partial(print, owner)),
     "tuple": of_instance(lambda owner: (owner, 1)),
     "list of one": of_instance(lambda owner: [owner]),
@@ -307,6 +324,26 @@ def test_values_that_are_replaced_by_larger_ones_are_found(value: str, place: st
     start, add = VALUES[value]
 
     assert_found(growths_mib(PLACES[place](start()), add))
+
+
+def test_items_that_wait_for_the_slower_of_two_iterators_are_measured():
+    fast, slow = itertools.tee(np.zeros((8, 1024)) for _ in itertools.count())
+
+    def play(held: Any, _: Any) -> Any:
+        for _batch in itertools.islice(fast, 16):
+            pass
+        return held
+
+    assert_found(growths_mib(attribute(slow), play))
+
+
+def test_nothing_is_taken_from_iterators():
+    given = iter(range(3))
+    recorder = Recorder(itertools.chain(given, map(abs, itertools.islice(range(9), 7, 9))))
+
+    KeptObjectWalk().search([recorder], None)
+
+    assert list(recorder.held) == [0, 1, 2, 7, 8]
 
 
 def test_a_tuple_is_named_with_the_objects_in_it():

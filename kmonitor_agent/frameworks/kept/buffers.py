@@ -1,0 +1,61 @@
+# pyright: basic
+"""Memory of texts, bytes and the like, of Python's own classes, read without running code."""
+
+import errno
+from collections.abc import Callable
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_module,
+    class_name,
+    is_exactly,
+    is_known_class,
+)
+
+_EMPTY_BYTES: Final = bytearray().__sizeof__()
+
+
+def bytes_of_buffer(value: Any) -> int:
+    """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
+    kind: Any = type(value)
+    if kind is bytearray:
+        return _EMPTY_BYTES + len(value)  # it reserves up to an eighth more, and never uses it
+    if is_exactly(value, str, bytes):
+        return kind.__sizeof__(value)
+    for base in class_bases(kind):
+        read = _BUFFERS.get((class_module(base), class_name(base)))
+        if read is not None and is_known_class(base):
+            return read(base, value)
+    return 0
+
+
+def _characters(base: Any, value: Any) -> int:
+    """Characters of a `StringIO` up to its position, where a script writes.
+
+    It takes a byte or more for each, and only a copy would show how many.
+    """
+    try:
+        return base.tell(value)
+    except ValueError:  # closed, or not initialized
+        return 0
+
+
+def _anonymous(base: Any, value: Any) -> int:
+    """Length of memory that `mmap` gave; 0 for pages of a file, which take none."""
+    try:
+        base.size(value)
+    except OSError as exc:
+        return base.__len__(value) if exc.errno == errno.EBADF else 0
+    except ValueError:  # closed
+        return 0
+    return 0
+
+
+_BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {
+    ("array", "array"): lambda base, value: base.__sizeof__(value),
+    ("_io", "BytesIO"): lambda base, value: base.__sizeof__(value),
+    ("_io", "StringIO"): _characters,
+    ("mmap", "mmap"): _anonymous,
+}
+"""Sizes by modules and names of classes whose instances hold bytes or text."""

@@ -1,0 +1,50 @@
+# pyright: basic
+"""Kinds of objects that a script keeps, by which they are named to the user."""
+
+from collections import deque
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.kept.sizes import (
+    FINALIZER,
+    KERAS_MODEL,
+    ObjectSize,
+    is_keras_model,
+)
+from kmonitor_agent.frameworks.script_values import (
+    class_module,
+    class_name,
+    class_package,
+    is_exactly,
+    is_subclass,
+)
+
+
+def named_kind(kind: str) -> ObjectSize:
+    return ObjectSize(kind, 0, 0)
+
+
+_PLAIN: Final = (list, tuple, dict, set, frozenset, deque)
+
+
+def kind_of_item(item: Any) -> ObjectSize | None:
+    """Kind of an item, by its class; None for a container, since its contents say more."""
+    kind: Any = type(item)
+    if is_subclass(kind, (*_PLAIN, FINALIZER)):
+        return None
+    if is_keras_model(kind):
+        return named_kind(KERAS_MODEL)
+    if is_subclass(kind, (type,)):
+        return named_kind("class")
+    if kind is FunctionType:
+        return named_kind("function")
+    if is_exactly(item, str, bytes, bytearray):
+        return named_kind(class_name(kind))
+    module = class_module(kind)
+    name = class_name(kind)
+    known = class_package(kind)
+    return named_kind(_OF_C.get(known, f"{known or module}.") + name)
+
+
+_OF_C: Final = {"builtins": "", "_asyncio": "asyncio."}
+"""Public names of modules of C, with a dot."""

@@ -1,0 +1,166 @@
+"""Models and data sets that are kept: their size is known where it is that of their tensors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.sizes import size_of
+from kmonitor_agent.wire.messages.events import KeptObjects
+
+keras: Any = pytest.importorskip("keras")
+
+pytestmark = [pytest.mark.usefixtures("this_module_alone"), pytest.mark.keras]
+
+MIB = 2**20
+
+
+class Recorder:
+    """A callback of the script's."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def of_recorder(walk: KeptObjectWalk, held: Any) -> list[KeptObjects]:
+    found = walk.search([Recorder(held)], None)
+    return [each for each in found if each.place.startswith("Recorder.")]
+
+
+def last_search(make: Callable[[], Any]) -> KeptObjects:
+    """The finding of the last of several searches, between which a dict gets new values."""
+    held: dict[int, Any] = {}
+    found: list[KeptObjects] = []
+    lengths = None
+    for _ in range(3):
+        held.update({len(held) + n: make() for n in range(3)})
+        walk = KeptObjectWalk(lengths)
+        found = of_recorder(walk, held)
+        lengths = walk.lengths
+    (one,) = found
+    return one
+
+
+def model(units: int) -> Any:
+    made = keras.Sequential([keras.Input((256,)), keras.layers.Dense(units, use_bias=False)])
+    made.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+    made.optimizer.build(made.trainable_variables)
+    return made
+
+
+@pytest.mark.parametrize("wrap", [lambda made: made, lambda made: (0.5, made)])
+def test_models_are_measured_by_their_variables(wrap: Callable[[Any], Any]):
+    found = last_search(lambda: wrap(model(1024)))
+
+    assert (found.kind, found.container, found.count) == ("keras.Model", "dict", 9)
+    assert found.n_bytes == pytest.approx(9 * 2 * MIB, rel=0.01)
+
+
+def trained(units: int) -> Any:
+    made = model(units)
+    made.train_on_batch(np.zeros((1, 256)), np.zeros((1, units)))
+    return made
+
+
+def predicting(units: int) -> Any:
+    made = model(units)
+    made.predict(np.zeros((1, 256)), verbose=0)
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "is_known"),
+    [
+        (lambda: trained(4096), False),
+        (lambda: predicting(64), False),
+        (lambda: predicting(4096), True),
+    ],
+)
+def test_size_of_models_with_compiled_steps_is_known_only_if_the_steps_are_small(
+    make: Callable[[], Any], *, is_known: bool
+):
+    found = last_search(make)
+
+    assert found.kind == "keras.Model"
+    assert (found.n_bytes is not None) is is_known
+
+
+def sliced(mib: int) -> Any:
+    tf: Any = pytest.importorskip("tensorflow")
+    images = np.zeros((1024 * mib, 256), "float32")
+    return tf.data.Dataset.from_tensor_slices((images, images[:, 0])).batch(20).prefetch(1)
+
+
+@pytest.mark.parametrize("wrap", [lambda made: made, lambda made: [0.5, made]])
+def test_data_sets_are_measured_by_their_tensors(wrap: Callable[[Any], Any]):
+    found = last_search(lambda: wrap(sliced(2)))
+
+    assert (found.kind, found.container, found.count) == ("tf.data.Dataset", "dict", 9)
+    assert found.n_bytes == pytest.approx(9 * 2 * MIB, rel=0.01)
+
+
+def test_inputs_of_data_sets_made_of_several_count():
+    tf: Any = pytest.importorskip("tensorflow")
+
+    found = last_search(lambda: tf.data.Dataset.zip((sliced(2), sliced(1).concatenate(sliced(1)))))
+
+    assert found.n_bytes == pytest.approx(9 * 4 * MIB, rel=0.01)
+
+
+def test_data_sets_that_share_their_tensors_are_counted_only():
+    shared = sliced(2)
+
+    found = last_search(lambda: shared.batch(2))
+
+    assert (found.kind, found.count, found.n_bytes) == ("tf.data.Dataset", 9, None)
+
+
+def test_value_of_a_variable_with_an_open_shape_is_measured():
+    tf: Any = pytest.importorskip("tensorflow")
+    bank = tf.Variable(tf.zeros((0, 512)), shape=(None, 512), trainable=False)
+    bank.assign(tf.zeros((1024, 512)))
+
+    (found,) = of_recorder(KeptObjectWalk(), bank)
+
+    assert (found.kind, found.shape) == ("tensorflow.Tensor", "(1024, 512)")
+    assert found.n_bytes == 2 * MIB
+
+
+def test_open_shape_is_unknown_while_a_graph_is_built():
+    tf: Any = pytest.importorskip("tensorflow")
+    bank = tf.Variable(tf.zeros((1024, 512)), shape=(None, 512), trainable=False)
+    found: list[KeptObjects] = []
+    with tf.Graph().as_default():
+        found = of_recorder(KeptObjectWalk(), bank)
+        operations = tf.compat.v1.get_default_graph().get_operations()
+
+    assert (found, operations) == ([], [])
+
+
+def test_persistent_tapes_are_counted():
+    tf: Any = pytest.importorskip("tensorflow")
+
+    def tape() -> Any:
+        weights = tf.ones((4, 4))
+        with tf.GradientTape(persistent=True) as recorded:
+            recorded.watch(weights)
+            _ = weights * 2.0
+        return recorded
+
+    found = last_search(tape)
+
+    assert (found.kind, found.count, found.n_bytes) == ("tf.GradientTape", 9, None)
+
+
+def test_tapes_that_were_read_keep_nothing():
+    tf: Any = pytest.importorskip("tensorflow")
+    weights = tf.ones((4, 4))
+    with tf.GradientTape() as tape:
+        tape.watch(weights)
+        loss = weights * 2.0
+    tape.gradient(loss, weights)
+
+    assert size_of(tape) is None
