@@ -21,6 +21,7 @@ from kmonitor_agent.frameworks.callback_markers import (
     CallbackMarkers,
     Hook,
     callback_kind,
+    callback_name,
 )
 from kmonitor_agent.frameworks.graph_waits import GraphWaits
 from kmonitor_agent.frameworks.input_timing import (
@@ -30,7 +31,6 @@ from kmonitor_agent.frameworks.input_timing import (
     TensorFlowInput,
     input_timing,
 )
-from kmonitor_agent.frameworks.script_values import class_name, class_package
 from kmonitor_agent.probes.compiled_code import CODE_FROM_S, CompileDetector
 from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
 from kmonitor_agent.recording.privacy import Privacy
@@ -433,12 +433,8 @@ class EpochTimer:
         self._timed_callbacks = []
 
     def _named(self, callback: object) -> "_Named":
-        kind = callback_kind(callback)
-        class_ = type(callback)
-        name = class_name(class_)
-        if class_package(class_) not in {"keras", "tf_keras"}:
-            name = self._privacy.name(name)
-        return _PART_OF[kind], name[:_LONGEST_NAME]
+        name = callback_name(callback, self._privacy.name)
+        return _PART_OF[callback_kind(callback)], name[:_LONGEST_NAME]
 
     def _parts(self) -> EpochParts:
         if self._markers.is_set:
