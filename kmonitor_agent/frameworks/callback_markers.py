@@ -57,7 +57,7 @@ def callback_name(callback: object, private: Callable[[str], str]) -> str:
     Args:
         private: Hides a name of the script's if it is private.
     """
-    kind = type(callback)
+    kind: Any = type(callback)
     name = class_name(kind)
     if class_package(kind) not in {"keras", "tf_keras"}:
         return private(name)

@@ -60,7 +60,7 @@ from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.resources_beside import with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import explain_time
-from kmonitor.hub.judge.slowness.times import TimeAlarm, judge_time
+from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import (
@@ -89,6 +89,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    STEPS_DIFFER,
     TIME_METRICS,
     VERDICT_METRICS,
     ArenaFill,
@@ -314,7 +315,14 @@ class RunJudge:
     ) -> Verdict:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         before = self._time_alarms.get(key)
-        judgement, alarm = judge_time(metric, judgement, values, measured, before)
+        timed = [unit for unit in units if math.isfinite(unit.wall_s)]
+        is_uneven = metric == "epoch_time" and judgement.state in QUIET
+        is_uneven = is_uneven and are_uneven(measured, timed)
+        if is_uneven:
+            measured = timed
+            judgement, alarm = judge_uneven(measured, before)
+        else:
+            judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         judgement = self._after_slowdown(metric, judgement, len(measured))
         growth = judgement.growth
@@ -332,6 +340,8 @@ class RunJudge:
         if explanation is not None:
             explanation = replaced(explanation, because=(*explanation.because, *kept))
         verdict = verdict_event(details, explanation, None)
+        if is_uneven and verdict.state == "measuring":
+            verdict = replace(verdict, why_not=STEPS_DIFFER)
         if explained is not None:
             verdict = replace(verdict, where=explained[1].name, where_part=explained[1].share)
         if growth is not None and growth.slope is None and judgement.state in ALARMED:

@@ -1,6 +1,7 @@
 """Series of units' values to be judged, and counters beside them."""
 
 import math
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -66,8 +67,11 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":
-            step_s = _array(unit.step_s for unit in units)
-            return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+            if kind is not UnitKind.EPOCH:
+                return _as_one_kind(_array(unit.step_s for unit in units), units)
+            # A step with a larger batch takes longer.
+            batch = units[-1].kind[1]
+            return _array(unit.step_s if unit.kind[1] == batch else np.nan for unit in units)
         case "epoch_time":
             # A resumed or cut epoch has fewer steps, a search's models differ.
             whole = [unit.wall_s if unit.steps == units[-1].steps else np.nan for unit in units]
@@ -333,6 +337,9 @@ def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> li
     return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
 
 
+_FEWEST_OF_KIND: Final = 2
+
+
 def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
     is_finite = np.isfinite(step_s) & (step_s > 0.0)
     values = np.full(len(step_s), np.nan)
@@ -340,6 +347,9 @@ def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
         kinds = [unit.kind for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         relative = relative_to_own_kind(step_s[is_finite], kinds)
         values[is_finite] = relative * float(np.median(step_s[is_finite]))
+        counts = Counts(kinds)
+        is_alone = [counts[unit.kind] < _FEWEST_OF_KIND for unit in units]
+        values[is_alone] = np.nan  # nothing to compare them with
     return values
 
 

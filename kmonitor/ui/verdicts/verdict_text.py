@@ -41,6 +41,7 @@ from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
+    STEPS_DIFFER,
     TIME_METRICS,
     ArenaFill,
     CacheFill,
@@ -74,6 +75,8 @@ class VerdictAdvice:
 
 def _final_text(verdict: Verdict) -> str:
     """Reason why an ended run has no verdict."""
+    if verdict.why_not == STEPS_DIFFER:
+        return tr("not judged")
     is_short = verdict.units < MIN_UNITS
     return tr("too short to judge") if is_short else tr("varies too much to judge")
 
@@ -117,12 +120,20 @@ def more_known_text(verdict: Verdict) -> str:
     is_passing = verdict.cause in {"filling", "arenas", "uncollected"}
     if is_by_samples or (is_passing and not is_about_full_place(verdict)):
         return ""  # it is judged on as samples come
+    if verdict.why_not == STEPS_DIFFER:
+        return _steps_differ_text(verdict)
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
         return tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
     return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))
+
+
+def _steps_differ_text(verdict: Verdict) -> str:
+    if verdict.per == "epoch":
+        return tr("the number of steps changes; only epochs with the same number are compared")
+    return tr("the number of steps changes; only fits with the same number are compared")
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -203,6 +214,8 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
         if is_final:
             units = units_text(verdict.units, verdict)
             after = tr("it ended after {units}").format(units=units)
+            if verdict.why_not == STEPS_DIFFER:
+                after = _steps_differ_text(verdict)
             text = f"{_final_text(verdict)}: {after}"
         else:
             text = f"{tr('measuring')}: {more}" if more else tr("measuring")
