@@ -67,11 +67,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":
-            if kind is not UnitKind.EPOCH:
-                return _as_one_kind(_array(unit.step_s for unit in units), units)
-            # A step with a larger batch takes longer.
-            batch = units[-1].kind[1]
-            return _array(unit.step_s if unit.kind[1] == batch else np.nan for unit in units)
+            return _step_times(units, kind)
         case "epoch_time":
             # A resumed or cut epoch has fewer steps, a search's models differ.
             whole = [unit.wall_s if unit.steps == units[-1].steps else np.nan for unit in units]
@@ -337,7 +333,20 @@ def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> li
     return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
 
 
+def _step_times(units: Sequence[Unit], kind: UnitKind) -> Floats:
+    """Step times of comparable units: a step with a larger batch takes longer."""
+    if kind is UnitKind.EPOCH:
+        batch = units[-1].kind[1]
+        return _array(unit.step_s if unit.kind[1] == batch else np.nan for unit in units)
+    counts = Counts(unit.kind for unit in units if unit.step_s > 0.0)
+    has_others = (counts[unit.kind] >= _FEWEST_OF_KIND for unit in units)
+    pairs = zip(units, has_others, strict=True)
+    step_s = _array(unit.step_s if is_compared else np.nan for unit, is_compared in pairs)
+    return _as_one_kind(step_s, units)
+
+
 _FEWEST_OF_KIND: Final = 2
+"""Smallest number of units of a kind: one alone is compared with none."""
 
 
 def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
@@ -347,9 +356,6 @@ def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
         kinds = [unit.kind for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         relative = relative_to_own_kind(step_s[is_finite], kinds)
         values[is_finite] = relative * float(np.median(step_s[is_finite]))
-        counts = Counts(kinds)
-        is_alone = [counts[unit.kind] < _FEWEST_OF_KIND for unit in units]
-        values[is_alone] = np.nan  # nothing to compare them with
     return values
 
 

@@ -41,6 +41,7 @@ from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
+    KINDS_DIFFER,
     STEPS_DIFFER,
     TIME_METRICS,
     ArenaFill,
@@ -75,7 +76,7 @@ class VerdictAdvice:
 
 def _final_text(verdict: Verdict) -> str:
     """Reason why an ended run has no verdict."""
-    if verdict.why_not == STEPS_DIFFER:
+    if verdict.why_not in _NOT_COMPARED:
         return tr("not judged")
     is_short = verdict.units < MIN_UNITS
     return tr("too short to judge") if is_short else tr("varies too much to judge")
@@ -114,14 +115,14 @@ def more_known_text(verdict: Verdict) -> str:
 
     There is no time for a metric that varies too much: the next verdict depends on new values.
     """
+    if verdict.why_not in _NOT_COMPARED:
+        return _not_compared_text(verdict)
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
     is_passing = verdict.cause in {"filling", "arenas", "uncollected"}
     if is_by_samples or (is_passing and not is_about_full_place(verdict)):
         return ""  # it is judged on as samples come
-    if verdict.why_not == STEPS_DIFFER:
-        return _steps_differ_text(verdict)
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
         return tr("varies too much to judge so far")
@@ -130,7 +131,13 @@ def more_known_text(verdict: Verdict) -> str:
     return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))
 
 
-def _steps_differ_text(verdict: Verdict) -> str:
+_NOT_COMPARED: Final = frozenset({KINDS_DIFFER, STEPS_DIFFER})
+"""Reasons for which units are not compared with each other."""
+
+
+def _not_compared_text(verdict: Verdict) -> str:
+    if verdict.why_not == KINDS_DIFFER:
+        return tr("each fit has another model or batch size")
     if verdict.per == "epoch":
         return tr("the number of steps changes; only epochs with the same number are compared")
     return tr("the number of steps changes; only fits with the same number are compared")
@@ -214,8 +221,8 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
         if is_final:
             units = units_text(verdict.units, verdict)
             after = tr("it ended after {units}").format(units=units)
-            if verdict.why_not == STEPS_DIFFER:
-                after = _steps_differ_text(verdict)
+            if verdict.why_not in _NOT_COMPARED:
+                after = _not_compared_text(verdict)
             text = f"{_final_text(verdict)}: {after}"
         else:
             text = f"{tr('measuring')}: {more}" if more else tr("measuring")

@@ -319,7 +319,9 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
         return None
     wall_s = float(np.median([unit.wall_s for unit in units]))
     for name in _BETWEEN:
-        growth = growth_of_part(units, name, max(_LEAST_RISE * wall_s, _LEAST_RISE_S))
+        # Computing scatters more where few steps represent an epoch: it is compared as a whole.
+        least_s = max(_LEAST_RISE * wall_s, _LEAST_RISE_S)
+        growth = growth_of_part(units, name, least_s, is_adjusted=False)
         if growth is None:
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
