@@ -81,7 +81,8 @@ def _function_name(function: Any) -> str:
     if type(function) is MethodType:
         function = function.__func__
     if type(function) is not FunctionType:
-        return "" if function is None else class_name(type(function))
+        kind: Any = type(function)
+        return "" if function is None else class_name(kind)
     if is_known_function(function):
         return ""
     name = safe_text(function.__name__)

@@ -40,12 +40,12 @@ def newest(
         judge.read(t_s, EpochStarted(t_s=t_s, fit=fit + 1, epoch=epoch))
         step_s = STEP_S * batch(fit) / 32 * float(np.exp(rng.normal(0.0, 0.05)))
         before_s = between_s(unit) * float(np.exp(rng.normal(0.0, 0.05)))
-        between = "between_fits" if epoch == 0 else "between_epochs"
         parts = EpochParts(
             wall_s=steps(unit) * step_s + before_s,
             input_s=0.0,
             compute_s=steps(unit) * step_s,
-            **{f"{between}_s": before_s},
+            between_fits_s=0.0 if epoch else before_s,
+            between_epochs_s=before_s if epoch else 0.0,
         )
         t_s += parts.wall_s
         ended = EpochEnded(
