@@ -81,8 +81,7 @@ def _function_name(function: Any) -> str:
     if type(function) is MethodType:
         function = function.__func__
     if type(function) is not FunctionType:
-        kind: Any = type(function)
-        return "" if function is None else class_name(kind)
+        return "" if function is None else class_name(cast("Any", type(function)))
     if is_known_function(function):
         return ""
     name = safe_text(function.__name__)
