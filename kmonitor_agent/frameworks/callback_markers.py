@@ -5,8 +5,10 @@ the last: no frame of ours is on the stack while a callback of the script runs, 
 by Keras itself. Otherwise the list is as Keras created it.
 """
 
+import functools
 import threading
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from kmonitor_agent.frameworks.callback_base import times_hooks, with_keras_callback
@@ -15,6 +17,8 @@ from kmonitor_agent.frameworks.script_values import (
     class_name,
     class_package,
     instance_dict,
+    is_known_function,
+    safe_text,
 )
 from kmonitor_agent.guard import is_from_signal_handler
 
@@ -38,6 +42,50 @@ def callback_kind(callback: object) -> CallbackKind:
         if class_package(base) in {"keras", "tf_keras"} and class_name(base) in _CHECKPOINTS:
             return "checkpoint"
     return "other"
+
+
+_OF_FUNCTIONS: Final = "LambdaCallback"
+_LAMBDA: Final = "<lambda>"
+_MOST_PARTIALS: Final = 8
+
+
+def callback_name(callback: object, private: Callable[[str], str]) -> str:
+    """Class name of a callback; for Keras' `LambdaCallback` with the functions that it calls.
+
+    "LambdaCallback(upload_plots)". A lambda is named by its line: "LambdaCallback(<lambda>:14)".
+
+    Args:
+        private: Hides a name of the script's if it is private.
+    """
+    kind: Any = type(callback)
+    name = class_name(kind)
+    if class_package(kind) not in {"keras", "tf_keras"}:
+        return private(name)
+    if name != _OF_FUNCTIONS:
+        return name
+    found = (
+        _function_name(value)
+        for hook, value in list(instance_dict(callback).items())
+        if type(hook) is str and hook.startswith("on_")
+    )
+    functions = list(dict.fromkeys(filter(None, found)))
+    return f"{name}({', '.join(map(private, functions))})" if functions else name
+
+
+def _function_name(function: Any) -> str:
+    """Name of a function that a script gave to Keras; empty for a default of Keras' own."""
+    for _ in range(_MOST_PARTIALS):
+        if type(function) is not functools.partial:
+            break
+        function = function.func
+    if type(function) is MethodType:
+        function = function.__func__
+    if type(function) is not FunctionType:
+        return "" if function is None else class_name(cast("Any", type(function)))
+    if is_known_function(function):
+        return ""
+    name = safe_text(function.__name__)
+    return f"{name}:{function.__code__.co_firstlineno}" if name == _LAMBDA else name
 
 
 class _Mark:

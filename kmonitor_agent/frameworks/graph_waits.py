@@ -4,6 +4,9 @@ The times between elements are read a few times a second, and represent the whol
 which is a step that takes far longer than others, is read by itself: its wait must represent no
 other step. TensorFlow drops times of 10 s and more. If it did, the step would count as waiting, so
 it is left out.
+
+Nothing is requested after the last step of an epoch. It waited if it took far longer than the
+typical time between elements: that was its wait alone.
 """
 
 from collections import deque
@@ -17,6 +20,10 @@ _READ_EACH_S: Final = 0.25
 
 _TYPICAL_OF: Final = 9
 """Number of times between executions whose median is the typical one."""
+
+_LAST_TIMES: Final = 3.0
+_LAST_S: Final = 0.01
+"""Minimum length of a last step that waited: times that of the work in a step, and seconds."""
 
 _ENOUGH_READ: Final = 0.1
 """Minimum part of an epoch's elements that represents all of them."""
@@ -51,12 +58,14 @@ class GraphWaits:
 
     Attributes:
         in_pauses_s: Wait for input in the epoch's pauses, seconds.
+        reads_all: True to read often enough for no step to be left out.
     """
 
     def __init__(self, clock: Steps) -> None:
         self._clock = clock
         self._source: TensorFlowInput | None = None
         self._waited_a_step: float | None = None
+        self.reads_all = False
         self._outside_s = deque[float](maxlen=_TYPICAL_OF)
         self.begin_epoch()
 
@@ -74,7 +83,8 @@ class GraphWaits:
 
     def begin_epoch(self) -> None:
         self.in_pauses_s = 0.0
-        self._is_pause_unread = False
+        self._alone_s = 0.0
+        self._is_pause_unread = self._is_pause_timed = False
         self._last_wait_s = 0.0
         self._read_s = 0.0
         self._is_read_again = False
@@ -102,15 +112,18 @@ class GraphWaits:
             return
         self._read_s = now_s
         is_read = self._read_gaps(self._source, now_s)
-        self._is_read_again = not (is_read or is_last)
+        self._is_read_again = self.reads_all or not (is_read or is_last)
         if self._is_read_again:
             self._read_soon()
 
-    def pass_long(self, seconds: float, *, is_pause: bool, is_gap_long: bool) -> None:
+    def pass_long(
+        self, seconds: float, *, is_pause: bool, is_timed: bool, is_gap_long: bool
+    ) -> None:
         """Pass a long step that has ended, at the begin of the next one.
 
         Args:
             is_pause: True to read its wait by itself.
+            is_timed: True if the step was timed: it is then no pause of the account.
             is_gap_long: True if much of it may be time between elements.
         """
         source = self._source
@@ -123,12 +136,32 @@ class GraphWaits:
         if seconds < LONGEST_GAP_S:
             source.begin_again(ended - newer, ended_s - seconds)
             self._is_pause_unread = self._is_read_again = True
+            self._is_pause_timed = is_timed
             self._clock.due = True
         elif is_gap_long:
             source.begin_again(ended, ended_s)
         else:
             source.check_gap(ended, ended_s)
             self._read_soon()
+
+    def end_epoch(self, last_s: float, plain_s: float) -> None:
+        """Read up to the last execution of the epoch, and how long that one waited.
+
+        Args:
+            last_s: Time of the last execution, seconds; 0: unknown, or it compiled.
+            plain_s: Time of a plain one, seconds; 0: unknown.
+        """
+        source, newer = self._source, self._clock.steps_per_tick
+        if source is None or not source.is_held:
+            return
+        if newer <= MOST_GAPS // 2:
+            self._read(source, self._clock.steps - newer, self._clock.last_begin_s, newer)
+        work_s = plain_s
+        if newer == 1:
+            work_s = max(0.0, source.gap_s - source.outside_s)
+        if work_s > 0.0 and last_s >= max(_LAST_S, _LAST_TIMES * work_s):
+            source.waited_s += last_s - work_s
+            self._alone_s += last_s - work_s
 
     def waited_s(self, first_wait_s: float) -> float | None:
         """Wait for input of the epoch's steps, seconds; None if unknown.
@@ -140,13 +173,14 @@ class GraphWaits:
             return None
         source = self._source
         steps = self._clock.steps
-        waited_s = max(0.0, source.waited_s - self.in_pauses_s)
+        alone_s = self.in_pauses_s + self._alone_s
+        waited_s = max(0.0, source.waited_s - alone_s)
         first_s = min(first_wait_s, waited_s)
         if source.elements >= _ENOUGH_READ * steps > 0:
             self._waited_a_step = (waited_s - first_s) / source.elements
         if self._waited_a_step is None:
             return None
-        return first_s + self._waited_a_step * steps + self.in_pauses_s
+        return first_s + self._waited_a_step * steps + alone_s
 
     def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
         steps, newer = self._clock.steps, self._clock.steps_per_tick
@@ -161,7 +195,9 @@ class GraphWaits:
             wait_s = source.waited_s - before_s
             if self._is_pause_unread:
                 # The time of a hook at the pause's begin was taken from the steps before it.
-                self.in_pauses_s += max(0.0, wait_s + min(0.0, self._last_wait_s))
+                alone_s = max(0.0, wait_s + min(0.0, self._last_wait_s))
+                self._alone_s += alone_s if self._is_pause_timed else 0.0
+                self.in_pauses_s += 0.0 if self._is_pause_timed else alone_s
             self._last_wait_s = wait_s
         self._is_pause_unread = False
         return is_read

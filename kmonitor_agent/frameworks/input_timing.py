@@ -30,6 +30,8 @@ MOST_GAPS: Final = 100
 """Number of times between elements that TensorFlow keeps."""
 LONGEST_GAP_S: Final = 9.9
 """Length from which TensorFlow may drop such a time, seconds: 10 s, less what is beside it."""
+_TYPICAL_OF: Final = 9
+"""Number of such times whose median is the typical one."""
 _OVERLAPPED: Final = 0.5
 """Maximum time between elements, relative to a step's, where steps overlap with requests."""
 
@@ -107,6 +109,7 @@ class TensorFlowInput:
         elements: Number of these elements.
         per_execution: Elements that one execution of the train function takes.
         outside_s: Typical time between two executions, seconds.
+        gap_s: Typical time between elements, as last read, seconds.
     """
 
     source: str = "tf.data: time between elements; the rest is time spent waiting"
@@ -117,10 +120,16 @@ class TensorFlowInput:
         self.elements = 0
         self.per_execution = 1
         self.outside_s = 0.0
+        self.gap_s = 0.0
         self._last_gap_s = 0.0
         self._ref = weakref.ref(epoch_iterator)
         self._from: tuple[int, float] = (0, 0.0)
         self._unsure: tuple[int, float, list[float]] | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """True if Keras holds the iterator; it drops one of unknown length at its end."""
+        return self._iterator() is not None
 
     def begin_epoch(self, elements: int, now_s: float, waited_s: float = 0.0) -> None:
         """Begin measuring at the first step of an epoch, or the first one after a trace.
@@ -179,6 +188,7 @@ class TensorFlowInput:
         newest = gaps[max(0, end - taken + (newer == 0)) : end]
         if not newest:
             return False
+        self.gap_s = median(gaps[-_TYPICAL_OF:])
         waited_s = at_s - from_s - sum(newest) / len(newest) * taken
         if self.per_execution > 1 and waited_s > 0.0:
             waited_s *= self._waited_fraction(newest, waited_s / taken, is_over=newer == 0)

@@ -21,6 +21,7 @@ from kmonitor_agent.frameworks.callback_markers import (
     CallbackMarkers,
     Hook,
     callback_kind,
+    callback_name,
 )
 from kmonitor_agent.frameworks.graph_waits import GraphWaits
 from kmonitor_agent.frameworks.input_timing import (
@@ -30,7 +31,6 @@ from kmonitor_agent.frameworks.input_timing import (
     TensorFlowInput,
     input_timing,
 )
-from kmonitor_agent.frameworks.script_values import class_name, class_package
 from kmonitor_agent.probes.compiled_code import CODE_FROM_S, CompileDetector
 from kmonitor_agent.probes.step_clock import LONG_STEP_S, StepClock
 from kmonitor_agent.recording.privacy import Privacy
@@ -57,6 +57,10 @@ _WATCHED_EPOCHS: Final = 20
 _PAUSE_S: Final = 0.2
 _PAUSE_TIMES: Final = 10.0
 """Minimum length of a pause: seconds, and times that of a plain step."""
+
+_OUTLIER_S: Final = 0.05
+"""Minimum length of a timed step whose wait represents no other, seconds; it is as many times as
+long as a plain step as a pause is."""
 
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 8
@@ -145,7 +149,7 @@ class EpochTimer:
         self._step_at = 0.0
         self._step_inside = 0.0
         self._step_batches = 0
-        self._first_step_s = 0.0
+        self._first_step_s = self._last_step_s = 0.0
         self._is_first_unread = False
         self._unread_s = 0.0
         self._ended_steps = -1
@@ -203,7 +207,7 @@ class EpochTimer:
         now_s = perf_counter()
         self._leave_inside(now_s)
         self._take(now_s)
-        self._end_step(now_s)
+        self._end_last_step(now_s)
         self._after_validation = self._kind if self._kind == _CALLBACK else "rest"
         self._kind = "validation"
         self._validated = (now_s, now_s)
@@ -240,7 +244,13 @@ class EpochTimer:
             elif is_pause:
                 self._pauses.append(seconds)
         is_gap_long = self._is_gap_long or not is_timed
-        self._graph_waits.pass_long(seconds, is_pause=is_pause, is_gap_long=is_gap_long)
+        is_outlier = seconds >= max(_OUTLIER_S, _PAUSE_TIMES * self._plain_s)
+        self._graph_waits.pass_long(
+            seconds,
+            is_pause=is_outlier if is_timed else is_pause,
+            is_timed=is_timed,
+            is_gap_long=is_gap_long,
+        )
 
     def end_epoch(self, times: StepTimes | None, computed_s: float = 0.0) -> EpochParts:
         """End an epoch, in a hook of ours; return its parts.
@@ -263,7 +273,7 @@ class EpochTimer:
     def _watch(self, times: StepTimes | None) -> None:
         """Time all steps of the next epoch if a few are slow, which timing some does not see."""
         self._watched_epochs = max(0, self._watched_epochs - 1)
-        self._is_watched = False
+        self._is_watched = self._graph_waits.reads_all = False
         if times is None:
             return
         if times.slow_part >= _WATCHED_PART and times.mean_s >= _WATCHED_STEP_S:
@@ -271,6 +281,7 @@ class EpochTimer:
             self._is_watched = True
         elif times.step_s >= _WATCHED_STEP_S:
             self._is_watched = self._watched_epochs > 0
+        self._graph_waits.reads_all = self._is_watched
 
     def close(self) -> None:
         """Stop timing; the fit ended."""
@@ -339,7 +350,7 @@ class EpochTimer:
             self._take(now_s, "rest")  # the metrics' results, and what ends an epoch
         else:
             self._take(now_s)
-        self._end_step(now_s)
+        self._end_last_step(now_s)
 
     def _begin_step(self, now_s: float) -> None:
         self._step_at = now_s
@@ -395,6 +406,14 @@ class EpochTimer:
         self._is_first = False
         self._step_at = 0.0
 
+    def _end_last_step(self, now_s: float) -> None:
+        """End the last step of an epoch, if it is timed and running."""
+        inside_s, n_compiled = self._step_inside, len(self._compiled)
+        is_usual = self._step_at > 0.0 and not self._is_first
+        self._end_step(now_s)
+        if is_usual and len(self._compiled) == n_compiled:
+            self._last_step_s = inside_s
+
     def _add_timed(self, now_s: float, waited_s: float, *, is_whole: bool) -> None:
         """Add a step to those that represent the others."""
         pairs = zip(self._callbacks, self._step_callbacks, strict=True)
@@ -433,12 +452,8 @@ class EpochTimer:
         self._timed_callbacks = []
 
     def _named(self, callback: object) -> "_Named":
-        kind = callback_kind(callback)
-        class_ = type(callback)
-        name = class_name(class_)
-        if class_package(class_) not in {"keras", "tf_keras"}:
-            name = self._privacy.name(name)
-        return _PART_OF[kind], name[:_LONGEST_NAME]
+        name = callback_name(callback, self._privacy.name)
+        return _PART_OF[callback_kind(callback)], name[:_LONGEST_NAME]
 
     def _parts(self) -> EpochParts:
         if self._markers.is_set:
@@ -550,6 +565,7 @@ class EpochTimer:
         if isinstance(source, PythonInput):
             waited_s, source.waited_s = source.waited_s, 0.0
             return waited_s + self._share(untimed_s + self._unread_s, "input")
+        self._graph_waits.end_epoch(self._last_step_s, self._plain_s)
         return self._graph_waits.waited_s(self._first_wait_s())
 
 

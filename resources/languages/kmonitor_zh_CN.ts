@@ -6886,6 +6886,11 @@
         <translation>驱动：NVML，本进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>each fit has another model or batch size</source>
+        <translation>每次 fit 的模型或批大小都不同</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>ended by an exception that the script caught (an error or Ctrl+C)</source>
         <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
@@ -7908,6 +7913,11 @@
         <translation>尚未连接</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>not judged</source>
+        <translation>未判定</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>not known</source>
         <translation>未知</translation>
@@ -8789,6 +8799,16 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the number of steps changes; only epochs with the same number are compared</source>
+        <translation>步数在变；只比较步数相同的轮次</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the number of steps changes; only fits with the same number are compared</source>
+        <translation>步数在变；只比较步数相同的 fit</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from itertools import islice
-from typing import Final, assert_never
+from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from kmonitor.hub.judge.arenas import arenas_that_fill
 from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places, stopped_place
 from kmonitor.hub.judge.causes import (
-    ARENAS,
-    FILLING,
     Cause,
     Confidence,
     GrowthExplanation,
@@ -60,7 +58,7 @@ from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.resources_beside import with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
-from kmonitor.hub.judge.slowness.times import TimeAlarm, judge_time
+from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import (
@@ -73,9 +71,12 @@ from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor.hub.judge.verdicts import (
     JudgementDetails,
     differs,
+    incomparable_verdict,
     remembered,
     turns,
     verdict_event,
+    verdict_on_rise,
+    with_traces,
 )
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
@@ -89,6 +90,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    STEPS_DIFFER,
     TIME_METRICS,
     VERDICT_METRICS,
     ArenaFill,
@@ -252,7 +254,7 @@ class RunJudge:
         values = values_of(metric, units, kind)
         is_finite = np.isfinite(values)
         if not is_finite.any():
-            return None
+            return incomparable_verdict(metric, units, kind)
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         counters = [] if metric in COUNT_RULES else counters_of(metric, units)
         near_units = near_with_saves(self._units.near_units(kind, unit_seconds(units)), units)
@@ -279,7 +281,7 @@ class RunJudge:
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
         if passing is not None:
-            return _verdict_on_rise(details, passing, forecast)
+            return verdict_on_rise(details, passing, forecast)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, measured, kind), forecast
         )
@@ -314,9 +316,30 @@ class RunJudge:
     ) -> Verdict:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         before = self._time_alarms.get(key)
-        judgement, alarm = judge_time(metric, judgement, values, measured, before)
+        timed = [unit for unit in units if math.isfinite(unit.wall_s)]
+        is_quiet_epoch = metric == "epoch_time" and judgement.state in QUIET
+        is_uneven = is_quiet_epoch and are_uneven(measured, timed)
+        if is_uneven:
+            measured = timed
+            judgement, alarm = judge_uneven(measured, before)
+        else:
+            judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         judgement = self._after_slowdown(metric, judgement, len(measured))
+        verdict = self._verdict_on_time(metric, judgement, measured, units, kind, alarm)
+        if is_uneven and verdict.state == "measuring":
+            verdict = replace(verdict, why_not=STEPS_DIFFER)
+        return verdict
+
+    def _verdict_on_time(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        measured: list[Unit],
+        units: list[Unit],
+        kind: UnitKind,
+        alarm: TimeAlarm | None,
+    ) -> Verdict:
         growth = judgement.growth
         counted: GrowthExplanation | None = None
         traced: GrowthExplanation | None = None
@@ -327,7 +350,7 @@ class RunJudge:
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
-        explanation = counted or _with_traces(None if explained is None else explained[0], traced)
+        explanation = counted or with_traces(None if explained is None else explained[0], traced)
         if explanation is not None:
             explanation = replaced(explanation, because=(*explanation.because, *kept))
         verdict = verdict_event(details, explanation, None)
@@ -549,33 +572,6 @@ class RunJudge:
         epochs = self._units.completed[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
         return explain_first_unit(self._units.epoch_samples.found(later))
-
-
-def _verdict_on_rise(
-    details: JudgementDetails,
-    passing: CacheFill | ArenaFill | GrowthExplanation,
-    forecast: LimitForecast | None,
-) -> Verdict:
-    match passing:
-        case CacheFill():
-            return replace(verdict_event(details, FILLING, forecast), filling=passing)
-        case ArenaFill():
-            return replace(verdict_event(details, ARENAS, forecast), arenas=passing)
-        case GrowthExplanation():
-            return verdict_event(details, passing, forecast)
-        case _:
-            assert_never(passing)
-
-
-def _with_traces(
-    found: GrowthExplanation | None, traced: GrowthExplanation | None
-) -> GrowthExplanation | None:
-    """The part that took longer at a jump, with the traces that grew since as evidence."""
-    if found is None or traced is None:
-        return found
-    if found.cause is Cause.UNKNOWN:
-        return traced
-    return replaced(found, because=(*found.because, *traced.because))
 
 
 def _next(

@@ -1,6 +1,7 @@
 """Series of units' values to be judged, and counters beside them."""
 
 import math
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -66,8 +67,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":
-            step_s = _array(unit.step_s for unit in units)
-            return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+            return _step_times(units, kind)
         case "epoch_time":
             # A resumed or cut epoch has fewer steps, a search's models differ.
             whole = [unit.wall_s if unit.steps == units[-1].steps else np.nan for unit in units]
@@ -331,6 +331,22 @@ def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> li
         return []
     # One look has no interval.
     return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
+
+
+def _step_times(units: Sequence[Unit], kind: UnitKind) -> Floats:
+    """Step times of comparable units: a step with a larger batch takes longer."""
+    if kind is UnitKind.EPOCH:
+        batch = units[-1].kind[1]
+        return _array(unit.step_s if unit.kind[1] == batch else np.nan for unit in units)
+    counts = Counts(unit.kind for unit in units if unit.step_s > 0.0)
+    has_others = (counts[unit.kind] >= _FEWEST_OF_KIND for unit in units)
+    pairs = zip(units, has_others, strict=True)
+    step_s = _array(unit.step_s if is_compared else np.nan for unit, is_compared in pairs)
+    return _as_one_kind(step_s, units)
+
+
+_FEWEST_OF_KIND: Final = 2
+"""Smallest number of units of a kind: one alone is compared with none."""
 
 
 def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:

@@ -13,14 +13,19 @@ be tried again. Verdicts are stored when their state turns or their numbers chan
 for each unit would hide the ones that matter.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace as replaced
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
+    ARENAS,
+    FILLING,
+    Cause,
     GrowthExplanation,
 )
 from kmonitor.hub.judge.counters import (
@@ -52,7 +57,10 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    KINDS_DIFFER,
     TIME_METRICS,
+    ArenaFill,
+    CacheFill,
     VerdictMetric,
     VerdictState,
 )
@@ -152,6 +160,43 @@ def verdict_event(
         if part is not None:
             verdict = replace(verdict, where=part[0], where_part=part[1])
     return verdict if found is None else _with_cause(verdict, found, stride)
+
+
+def incomparable_verdict(
+    metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind
+) -> Verdict | None:
+    """Verdict on step times of which no two can be compared; None: none were measured."""
+    if metric != "step_time" or not any(math.isfinite(unit.step_s) for unit in units):
+        return None
+    details = JudgementDetails(metric, kind, Judgement(), units, units[-1].number)
+    return replace(verdict_event(details, None, None), why_not=KINDS_DIFFER)
+
+
+def verdict_on_rise(
+    details: JudgementDetails,
+    passing: CacheFill | ArenaFill | GrowthExplanation,
+    forecast: LimitForecast | None,
+) -> Verdict:
+    match passing:
+        case CacheFill():
+            return replace(verdict_event(details, FILLING, forecast), filling=passing)
+        case ArenaFill():
+            return replace(verdict_event(details, ARENAS, forecast), arenas=passing)
+        case GrowthExplanation():
+            return verdict_event(details, passing, forecast)
+        case _:
+            assert_never(passing)
+
+
+def with_traces(
+    found: GrowthExplanation | None, traced: GrowthExplanation | None
+) -> GrowthExplanation | None:
+    """The part that took longer at a jump, with the traces that grew since as evidence."""
+    if found is None or traced is None:
+        return found
+    if found.cause is Cause.UNKNOWN:
+        return traced
+    return replaced(found, because=(*found.because, *traced.because))
 
 
 def _is_located(details: JudgementDetails) -> bool:

@@ -119,14 +119,18 @@ def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
     above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
     least_s = max(least_s, times.count * times.step_s)
-    found = (
-        name for name in _OF_STEPS if least_s <= (getattr(parts, f"{name}_s") or 0.0) <= most_s
-    )
+    found = (name for name in _OF_STEPS if least_s <= _within_steps_s(parts, name) <= most_s)
     name = next(found, "")
     callback = next((each.name for each in parts.callbacks if not each.saves), "")
     if name == "callbacks" and callback:
         return spent_text(name, callback)
     return spent_text(name) if name else ""
+
+
+def _within_steps_s(parts: EpochParts, name: str) -> float:
+    """Time of a part in steps that are timed: the wait for an epoch's first batch is in none."""
+    seconds = getattr(parts, f"{name}_s") or 0.0
+    return seconds - parts.first_input_s if name == "input" else seconds
 
 
 def part_text(part: float) -> str:

@@ -41,6 +41,8 @@ from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
+    KINDS_DIFFER,
+    STEPS_DIFFER,
     TIME_METRICS,
     ArenaFill,
     CacheFill,
@@ -74,6 +76,8 @@ class VerdictAdvice:
 
 def _final_text(verdict: Verdict) -> str:
     """Reason why an ended run has no verdict."""
+    if verdict.why_not in _NOT_COMPARED:
+        return tr("not judged")
     is_short = verdict.units < MIN_UNITS
     return tr("too short to judge") if is_short else tr("varies too much to judge")
 
@@ -111,6 +115,8 @@ def more_known_text(verdict: Verdict) -> str:
 
     There is no time for a metric that varies too much: the next verdict depends on new values.
     """
+    if verdict.why_not in _NOT_COMPARED:
+        return _not_compared_text(verdict)
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
@@ -123,6 +129,18 @@ def more_known_text(verdict: Verdict) -> str:
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
     return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))
+
+
+_NOT_COMPARED: Final = frozenset({KINDS_DIFFER, STEPS_DIFFER})
+"""Reasons for which units are not compared with each other."""
+
+
+def _not_compared_text(verdict: Verdict) -> str:
+    if verdict.why_not == KINDS_DIFFER:
+        return tr("each fit has another model or batch size")
+    if verdict.per == "epoch":
+        return tr("the number of steps changes; only epochs with the same number are compared")
+    return tr("the number of steps changes; only fits with the same number are compared")
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -203,6 +221,8 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
         if is_final:
             units = units_text(verdict.units, verdict)
             after = tr("it ended after {units}").format(units=units)
+            if verdict.why_not in _NOT_COMPARED:
+                after = _not_compared_text(verdict)
             text = f"{_final_text(verdict)}: {after}"
         else:
             text = f"{tr('measuring')}: {more}" if more else tr("measuring")

@@ -260,7 +260,8 @@ class CallbackTime(msgspec.Struct, frozen=True, gc=False):
     """Time of the callbacks of one class.
 
     Attributes:
-        name: Class name; hashed when private, except for Keras' own classes.
+        name: Class name, for Keras' `LambdaCallback` with its functions; hashed when private,
+            except for Keras' own classes.
         seconds: Total time.
         saves: True if they save checkpoints; they are then not part of `callbacks_s`.
     """

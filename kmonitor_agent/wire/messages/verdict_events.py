@@ -47,6 +47,11 @@ does so less and less."""
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
 
+STEPS_DIFFER: Final = "steps_differ"
+KINDS_DIFFER: Final = "kinds_differ"
+"""Values of `Verdict.why_not` where few units have as many steps as the last, and where each fit
+has another model or batch size."""
+
 RECENT_UNITS: Final = 5
 """Number of recent units in which the part that takes most of the time is determined."""
 
@@ -169,7 +174,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
         slope_high: Upper end of the interval.
         rise: Rise from the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
-            "bending", "stopped"; empty when it is, or when nothing was judged.
+            "bending", "stopped"; "steps_differ": few epochs or fits have as many steps as the
+            last; "kinds_differ": each fit has another model or batch size; empty when it is, or
+            when nothing was judged.
         unit_s: Recent duration of a unit, seconds; None: unknown.
         cause: Cause of the growth: "retained_traces", "disused_traces", "retracing", "compiled",
             "rebuilt", "kept", "python", "tensors", "workers", "malloc", "native", "cache",

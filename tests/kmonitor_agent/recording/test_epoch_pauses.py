@@ -295,6 +295,51 @@ def test_long_wait_of_a_timed_step_is_input(hand: Hand, elements: Elements, step
     assert parts.first_input_s == pytest.approx(12.0 if step == 0 else 0.0, rel=0.01, abs=0.01)
 
 
+@pytest.mark.parametrize("step", [STEPS - 3, STEPS - 2, STEPS - 1])
+def test_long_wait_of_the_last_steps_is_input(hand: Hand, elements: Elements, step: int):
+    paused = Paused(hand, elements)
+
+    parts = paused.epoch(wait_s=at_pause(0.15, step))
+    after = paused.epoch()
+
+    assert parts.input_s == pytest.approx(0.15 + STEPS * USUAL_S, rel=0.03)
+    assert after.input_s == waited()
+
+
+def test_long_callback_of_the_last_step_is_no_wait(hand: Hand, elements: Elements):
+    paused = Paused(hand, elements)
+
+    parts = paused.epoch(callback_s=at_pause(0.15, STEPS - 1))
+
+    assert parts.input_s == waited()
+
+
+def test_wait_in_a_timed_step_that_is_far_longer_represents_no_other(
+    hand: Hand, elements: Elements
+):
+    paused = Paused(hand, elements)
+    paused.fit.steps = 4 * STEPS
+    paused.epoch(callback_s=at_pause(1.0))  # all steps are timed from now on
+
+    parts = paused.epoch(wait_s=at_pause(0.3, 300))
+    again = paused.epoch(wait_s=at_pause(0.3, 10))
+
+    assert parts.timed == again.timed == pytest.approx(1.0)
+    assert parts.input_s == pytest.approx(0.3 + 4 * STEPS * USUAL_S, rel=0.01)
+    assert again.input_s == pytest.approx(0.3 + 4 * STEPS * USUAL_S, rel=0.01)
+
+
+def test_all_waits_are_read_while_all_steps_are_timed(hand: Hand, elements: Elements):
+    paused = Paused(hand, elements)
+    paused.fit.steps = 4 * STEPS
+    paused.epoch(callback_s=at_pause(1.0))
+
+    each = [paused.epoch(wait_s=at_pause(0.03, step)) for step in range(10, 400, 30)]
+
+    expected = pytest.approx(0.03 + 4 * STEPS * USUAL_S, rel=0.01)
+    assert [parts.input_s for parts in each] == [expected] * len(each)
+
+
 def test_steps_that_all_wait_long_are_input(hand: Hand, elements: Elements):
     paused = Paused(hand, elements, work_s=0.02)
 

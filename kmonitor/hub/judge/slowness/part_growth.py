@@ -52,8 +52,17 @@ NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 """Parts that not every unit has."""
 
 
-def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
-    """Growth from unit to unit, over the units with that part: not all may have validation."""
+def growth_of_part(
+    units: Sequence[Unit], name: str, least_s: float, *, is_adjusted: bool = True
+) -> Growth | None:
+    """Growth from unit to unit, over the units with that part: not all may have validation.
+
+    Args:
+        units: Measured units.
+        name: Name of the part.
+        least_s: Smallest rise that is felt, seconds.
+        is_adjusted: False to judge it as it was measured, whatever computing took.
+    """
     seconds = seconds_of(units, name)
     # A part that comes with each epoch is judged as the others are.
     is_rare = name in NOW_AND_THEN and not seconds[1:].all()
@@ -63,7 +72,7 @@ def growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth |
     confidence = _CONFIDENCE
     sure_s = least_s
     adjusted = seconds
-    if name != "compute" and not is_rare:
+    if is_adjusted and name != "compute" and not is_rare:
         adjusted = _faster_of_two(seconds / _slowness(units))
         seconds = _faster_of_two(seconds)
         confidence = _CONFIDENCE_OF_FASTER

@@ -367,3 +367,67 @@ def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     seconds = seconds_of(units, name)
     is_known = seconds > 0.0
     return seconds[is_known] if name in NOW_AND_THEN and is_known.any() else seconds
+
+
+_BETWEEN: Final = ("between_epochs", "between_fits")
+"""Parts that do not depend on the number of steps."""
+
+
+def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
+    """True if few units can be compared, since the number of steps changes.
+
+    Args:
+        measured: Units with as many steps as the newest.
+        timed: All units whose duration is known.
+    """
+    return len(measured) < MIN_UNITS and len(measured) < HALF * len(timed)
+
+
+def judge_uneven(
+    units: Sequence[Unit], before: TimeAlarm | None
+) -> tuple[Judgement, TimeAlarm | None]:
+    """The judgement of units whose numbers of steps differ, by the time between them.
+
+    Args:
+        units: Units whose duration is known.
+        before: Alarm after the previous unit.
+    """
+    walls = np.array([unit.wall_s for unit in units])
+    found = _find_growing_between(_with_even_steps(units)) or _moved_on(before, walls, units)
+    if found is None:
+        return Judgement(), None
+    return Judgement(GrowthState.GROWING, found.growth), found
+
+
+def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
+    if len(units) < MIN_UNITS:
+        return None
+    wall_s = float(np.median([unit.wall_s for unit in units]))
+    for name in _BETWEEN:
+        # Computing scatters more where few steps represent an epoch: it is compared as a whole.
+        least_s = max(_LEAST_RISE * wall_s, _LEAST_RISE_S)
+        growth = growth_of_part(units, name, least_s, is_adjusted=False)
+        if growth is None:
+            continue
+        grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
+        if is_beyond(units, name, grown):
+            return _alarm(PartOfTime(name, share_of(grown, name)), growth, units)
+    return None
+
+
+def _with_even_steps(units: Sequence[Unit]) -> list[Unit]:
+    """The units as if each had made as many steps, each as long as its own."""
+    steps = float(np.median([unit.steps for unit in units]))
+    return [
+        replace(
+            unit,
+            times={
+                name: seconds * steps / max(1, unit.steps) if name in _BY_STEPS else seconds
+                for name, seconds in unit.times.items()
+            },
+        )
+        for unit in units
+    ]
+
+
+_BY_STEPS: Final = OF_STEPS | {"compute"}

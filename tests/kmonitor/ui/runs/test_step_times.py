@@ -60,6 +60,12 @@ def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
     assert slow_steps_text(times(), open_) == slow_steps_text(times())
 
 
+def test_wait_for_the_first_batch_is_no_time_of_slow_steps():
+    first = EpochParts(wall_s=2.3, input_s=1.46, first_input_s=1.45, compute_s=0.6)
+
+    assert slow_steps_text(times(), first) == slow_steps_text(times())
+
+
 @pytest.mark.parametrize(
     ("slow", "collected", "collected_sum_s", "end"),
     [

@@ -1,6 +1,6 @@
 """Text of verdicts."""
 
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 from msgspec.structs import replace
@@ -119,6 +119,33 @@ def test_a_run_that_has_ended_measures_nothing_more():
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
     told = verdict_headline(replace(verdict, units=30), is_final=True)
     assert with_plain_spaces(told) == "varies too much to judge: it ended after 30 fits"
+
+
+@pytest.mark.parametrize(
+    ("why_not", "per", "reason"),
+    [
+        (
+            "steps_differ",
+            "epoch",
+            "the number of steps changes; only epochs with the same number are compared",
+        ),
+        (
+            "steps_differ",
+            "fit",
+            "the number of steps changes; only fits with the same number are compared",
+        ),
+        ("kinds_differ", "fit", "each fit has another model or batch size"),
+    ],
+)
+def test_units_that_are_not_compared_have_a_reason(
+    why_not: str, per: Literal["epoch", "fit"], reason: str
+):
+    verdict = replace(
+        LEAK, metric="epoch_time", state="measuring", cause="", per=per, why_not=why_not, units=34
+    )
+
+    assert verdict_headline(verdict) == f"measuring: {reason}"
+    assert verdict_headline(verdict, is_final=True) == f"not judged: {reason}"
 
 
 def test_a_slope_has_its_interval_its_unit_and_its_window():

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TFEpochIterator
 
+from kmonitor_agent.frameworks.graph_waits import GraphWaits
 from kmonitor_agent.frameworks.input_timing import MOST_GAPS, TensorFlowInput, input_timing
 from tests.support.reloading import KERAS
 
@@ -177,4 +178,23 @@ def test_long_step_counts_if_its_gap_was_kept(  # noqa: PLR0913, PLR0917 - cases
     long_s = wait_s - 0.001 if counted else 0.0
     assert runtime.source.waited_s - long_s == pytest.approx(
         0.001 * runtime.source.elements, rel=0.1
+    )
+
+
+@pytest.mark.parametrize("elements", [1, 4])
+def test_last_execution_that_took_far_longer_waited(runtime: Runtime, elements: int):
+    clock = SimpleNamespace(steps=0, steps_per_tick=elements, due_after=lambda _: None)
+    waits = GraphWaits(cast("Any", clock))
+    waits.follow(runtime.source)
+    waits.begin_first_step(runtime.now_s)
+    for execution in range(20):
+        clock.last_begin_s = runtime.now_s
+        clock.steps += elements
+        runtime.step(0.001 if execution < 19 else LONG_S, 0.002, elements=elements)
+    last_s = runtime.now_s - clock.last_begin_s
+
+    waits.end_epoch(last_s, 0.003 * elements)
+
+    assert waits.waited_s(0.0) == pytest.approx(
+        last_s - 0.002 * elements + clock.steps * 0.001, rel=0.01
     )
