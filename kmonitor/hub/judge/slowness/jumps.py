@@ -65,13 +65,12 @@ def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
 def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
     """True if a part took longer from a unit on than before: its own noise explains no jump.
 
-    The wait for the first batch of each epoch varies with the start of threads: that for the
-    others may be apart by itself.
+    The wait for the first batch of each epoch varies with the start of threads, and now and then
+    by far: that for the others may be apart by itself, or nearly all values of the whole have to.
     """
-    seconds = seconds_of(units, name)
-    if _is_apart(seconds, first):
+    if _is_apart(_after_first(units, name), first):
         return True
-    return name == "input" and _is_apart(_after_first(units, name), first)
+    return name == "input" and _share_above(seconds_of(units, name), first) >= _APART
 
 
 def _after_first(units: Sequence[Unit], name: str) -> Floats:
@@ -88,8 +87,13 @@ def _is_apart(seconds: Floats, first: int) -> bool:
     rise = float(np.median(later) - np.median(before))
     if rise <= 0.0:
         return False
-    share = np.mean(later[:, np.newaxis] > before)
-    return bool(share >= _APART or rise > before.max() - before.min())
+    is_beyond_noise = rise > before.max() - before.min()
+    return bool(is_beyond_noise) or _share_above(seconds, first) >= _APART
+
+
+def _share_above(seconds: Floats, first: int) -> float:
+    before = seconds[1:first][-MOST_BEFORE:]
+    return float(np.mean(seconds[first:][:, np.newaxis] > before))
 
 
 def steady_growth(

@@ -123,10 +123,22 @@ def test_trend_names_no_part_beside_one_that_has_just_jumped():
         assert (called[0].unit, called[0].since) == (17, 13)
 
 
-def test_noise_of_the_wait_for_first_batches_is_no_jump():
-    compute_s = [0.80, 0.70, 0.89, 1.03, 0.73, 0.86, 0.84, 0.94, 1.13, 0.93, 1.48, 1.15, 1.12]
-    input_s = [0.16, 0.06, 0.02, 0.02, 0.05, 0.45, 0.06, 0.39, 0.23, 1.30, 0.28, 1.05, 0.07]
-
+@pytest.mark.parametrize(
+    ("compute_s", "input_s"),
+    [
+        (
+            [0.80, 0.70, 0.89, 1.03, 0.73, 0.86, 0.84, 0.94, 1.13, 0.93, 1.48, 1.15, 1.12],
+            [0.16, 0.06, 0.02, 0.02, 0.05, 0.45, 0.06, 0.39, 0.23, 1.30, 0.28, 1.05, 0.07],
+        ),
+        (
+            [1.94, 0.87, 0.78, 0.95, 1.01, 1.00, 1.26, 1.01, 1.05, 0.72, 1.67, 1.68, 1.04],
+            [0.14, 0.19, 0.56, 0.27, 0.17, 0.07, 0.10, 1.33, 0.73, 1.52, 0.19, 0.37, 0.46],
+        ),
+    ],
+)
+def test_noise_of_the_wait_for_first_batches_is_no_jump(
+    compute_s: list[float], input_s: list[float]
+):
     assert alarms(judged(compute_s, input_s, first_s=input_s)) == []
 
 
