@@ -293,12 +293,12 @@ def kept_growth(
 def still_growing(
     found: Iterable[CounterGrowth], counters: Sequence[Counter]
 ) -> list[CounterGrowth]:
-    """Of bytes that explained growth, those that go on growing, whatever their share is now.
+    """Pick the bytes that explained growth and go on growing, whatever their share is now.
 
     Where memory rises in jumps, the share of what fills it differs from window to window.
 
     Args:
-        found: What explained it until now.
+        found: Counters that explained it until now.
         counters: Counts over the same units as the judged series.
     """
     now = {_key(one.kind, one.function, one.kept): one.values for one in counters}
