@@ -6566,7 +6566,7 @@
         <translation>次调用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>call gc.collect() less often, or call gc.freeze() once after setup</source>
         <translation>少调用 gc.collect()，或在长期对象建好后调用一次 gc.freeze()</translation>
     </message>

@@ -5,7 +5,6 @@ from typing import Final
 from kmonitor.ui.runs.epoch_parts import spent_text
 from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor.ui.verdicts.time_text import fewer_collections_text
 from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
 
 LEAST_SLOW_PART: Final = 0.1
@@ -60,6 +59,11 @@ def slow_steps_advice_text(times: StepTimes) -> str:
     if not has_few_slow_steps(times) or not is_slow_by_collections(times):
         return ""
     return fewer_collections_text()
+
+
+def fewer_collections_text() -> str:
+    """Advice on garbage collections that take long."""
+    return tr("call gc.collect() less often, or call gc.freeze() once after setup")
 
 
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:

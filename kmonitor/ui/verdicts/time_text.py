@@ -3,6 +3,7 @@
 from typing import Final
 
 from kmonitor.ui.runs.epoch_parts import part_name, spent_text
+from kmonitor.ui.runs.step_times import fewer_collections_text
 from kmonitor.ui.text.formats import amount_text, count_text, percent_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS
@@ -122,11 +123,6 @@ def _less_often_text(verdict: Verdict) -> str:
             " epochs"
         )
     return text.format(name=verdict.name or tr("the callback"))
-
-
-def fewer_collections_text() -> str:
-    """Advice on garbage collections that take long."""
-    return tr("call gc.collect() less often, or call gc.freeze() once after setup")
 
 
 def time_advice_text(code: str, verdict: Verdict) -> str:
