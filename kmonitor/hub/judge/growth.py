@@ -164,10 +164,13 @@ def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     start = window_start(len(values))
     if first < start:
         return None
+    steps = np.diff(values[first:])
+    middle = float(np.median(steps))
+    is_same = bool(np.all(np.abs(steps - middle) <= _EVEN_AFTER_JUMP * middle))
+    if not is_same or middle < _AS_USUAL * float(np.median(np.diff(values[start:]))):
+        return None
     recent = _judge(values, first, floor)
-    usual = float(np.median(np.diff(values[start:])))
-    is_usual = recent.slope is not None and recent.slope.middle >= _AS_USUAL * usual
-    return recent if recent.is_straight and is_usual else None
+    return recent if recent.is_straight else None
 
 
 def _judge(values: Floats, first: int, floor: Floor) -> Growth:
@@ -235,6 +238,7 @@ def _is_large(window: _Window) -> bool:
 _STEPS_AFTER_JUMP: Final = 8
 """Steps that have to be the same after earlier jumps."""
 
+_EVEN_AFTER_JUMP: Final = 0.1
 _AS_USUAL: Final = 0.75
 
 _EVEN: Final = 0.05
