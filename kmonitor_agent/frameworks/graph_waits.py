@@ -13,13 +13,15 @@ from collections import deque
 from statistics import median
 from typing import Final, Protocol
 
-from kmonitor_agent.frameworks.input_timing import LONGEST_GAP_S, MOST_GAPS, TensorFlowInput
+from kmonitor_agent.frameworks.input_timing import (
+    LONGEST_GAP_S,
+    MOST_GAPS,
+    TYPICAL_OF,
+    TensorFlowInput,
+)
 
 _READ_EACH_S: Final = 0.25
 """Time between readings of TensorFlow's wait for data, seconds: each takes 20 to 100 us."""
-
-_TYPICAL_OF: Final = 9
-"""Number of times between executions whose median is the typical one."""
 
 _LAST_TIMES: Final = 3.0
 _LAST_S: Final = 0.01
@@ -66,7 +68,7 @@ class GraphWaits:
         self._source: TensorFlowInput | None = None
         self._waited_a_step: float | None = None
         self.reads_all = False
-        self._outside_s = deque[float](maxlen=_TYPICAL_OF)
+        self._outside_s = deque[float](maxlen=TYPICAL_OF)
         self.begin_epoch()
 
     def follow(self, source: object) -> None:
@@ -151,7 +153,8 @@ class GraphWaits:
             last_s: Time of the last execution, seconds; 0: unknown, or it compiled.
             plain_s: Time of a plain one, seconds; 0: unknown.
         """
-        source, newer = self._source, self._clock.steps_per_tick
+        source = self._source
+        newer = self._clock.steps_per_tick
         if source is None or not source.is_held:
             return
         if newer <= MOST_GAPS // 2:
@@ -196,8 +199,10 @@ class GraphWaits:
             if self._is_pause_unread:
                 # The time of a hook at the pause's begin was taken from the steps before it.
                 alone_s = max(0.0, wait_s + min(0.0, self._last_wait_s))
-                self._alone_s += alone_s if self._is_pause_timed else 0.0
-                self.in_pauses_s += 0.0 if self._is_pause_timed else alone_s
+                if self._is_pause_timed:
+                    self._alone_s += alone_s
+                else:
+                    self.in_pauses_s += alone_s
             self._last_wait_s = wait_s
         self._is_pause_unread = False
         return is_read

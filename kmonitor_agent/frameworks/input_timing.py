@@ -30,8 +30,8 @@ MOST_GAPS: Final = 100
 """Number of times between elements that TensorFlow keeps."""
 LONGEST_GAP_S: Final = 9.9
 """Length from which TensorFlow may drop such a time, seconds: 10 s, less what is beside it."""
-_TYPICAL_OF: Final = 9
-"""Number of such times whose median is the typical one."""
+TYPICAL_OF: Final = 9
+"""Number of times between elements, or between executions, whose median is the typical one."""
 _OVERLAPPED: Final = 0.5
 """Maximum time between elements, relative to a step's, where steps overlap with requests."""
 
@@ -188,7 +188,7 @@ class TensorFlowInput:
         newest = gaps[max(0, end - taken + (newer == 0)) : end]
         if not newest:
             return False
-        self.gap_s = median(gaps[-_TYPICAL_OF:])
+        self.gap_s = median(gaps[-TYPICAL_OF:])
         waited_s = at_s - from_s - sum(newest) / len(newest) * taken
         if self.per_execution > 1 and waited_s > 0.0:
             waited_s *= self._waited_fraction(newest, waited_s / taken, is_over=newer == 0)

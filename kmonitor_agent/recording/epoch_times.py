@@ -408,7 +408,8 @@ class EpochTimer:
 
     def _end_last_step(self, now_s: float) -> None:
         """End the last step of an epoch, if it is timed and running."""
-        inside_s, n_compiled = self._step_inside, len(self._compiled)
+        inside_s = self._step_inside
+        n_compiled = len(self._compiled)
         is_usual = self._step_at > 0.0 and not self._is_first
         self._end_step(now_s)
         if is_usual and len(self._compiled) == n_compiled:

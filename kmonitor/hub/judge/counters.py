@@ -95,6 +95,9 @@ LEFT_TRACES: Final = frozenset({CounterKind.RETAINED, CounterKind.DISUSED})
 CODE_COUNTERS: Final = LEFT_TRACES | {CounterKind.TRACES, CounterKind.CODE}
 """Kinds that are counted one by one, and are no data."""
 
+HELD_BYTES: Final = frozenset({CounterKind.ALLOCATOR_BYTES, CounterKind.KEPT_BYTES})
+"""Kinds of bytes that something holds, which explain growth whatever malloc takes beside them."""
+
 KEPT: Final = frozenset({CounterKind.KEPT_BYTES, CounterKind.KEPT_OBJECTS})
 OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 """Prefixes of functions of data pipelines: they take kilobytes, and explain no growth."""
@@ -305,7 +308,7 @@ def still_growing(
     return [
         one
         for one in found
-        if one.kind in FILLING
+        if one.kind in HELD_BYTES
         and (values := now.get(_key(one.kind, one.function, one.kept))) is not None
         and _recent_rate(values) >= _LATE_PART * one.per_unit.middle
     ]
@@ -321,9 +324,6 @@ def _recent_rate(values: Floats) -> float:
     at = at[-_CODE_AMONG:]
     lows = np.minimum(values[at][1:], values[at][:-1])
     return theil_sen_slope(at[1:].astype(np.float64), lows) or 0.0
-
-
-FILLING: Final = frozenset({CounterKind.ALLOCATOR_BYTES, CounterKind.KEPT_BYTES})
 
 
 def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:

@@ -30,7 +30,7 @@ import numpy as np
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import (
-    FILLING,
+    HELD_BYTES,
     KEPT,
     LEFT_TRACES,
     Counter,
@@ -260,7 +260,7 @@ def _alarmed(
         now = replace(before, alarmed_units=units)
         return _against(now, growth, values, goes_on=_goes_on(counters, growth))
     grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
-    if not any(one.kind in FILLING for one in grew_with):
+    if not any(one.kind in HELD_BYTES for one in grew_with):
         grew_with += tuple(still_growing(before.grew_with, counters))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED

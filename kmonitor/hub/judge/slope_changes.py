@@ -96,7 +96,8 @@ def last_change(values: Floats, floor: Floor) -> SlopeChange | None:
 
 
 def _change(window: Floats, at: int, floor: Floor) -> SlopeChange | None:
-    before, after = _slope(window[: at + 1]), _slope(window[at:])
+    before = _slope(window[: at + 1])
+    after = _slope(window[at:])
     if before is None or after is None:
         return None
     if before.low <= after.high and after.low <= before.high:

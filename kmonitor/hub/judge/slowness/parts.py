@@ -23,6 +23,9 @@ something outside."""
 
 OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
 
+BETWEEN: Final = ("between_epochs", "between_fits")
+"""Parts that are the script's own, and do not depend on the number of steps."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartOfTime:

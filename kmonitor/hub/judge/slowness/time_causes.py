@@ -15,6 +15,7 @@ from kmonitor.hub.judge.causes import (
 from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, UnitKind
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
 from kmonitor.hub.judge.slowness.parts import (
+    BETWEEN,
     OF_STEPS,
     PartOfTime,
     grown_part,
@@ -50,8 +51,6 @@ _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
 """Advice on parts that should take little of the time; on input it depends on the data."""
 
 _ADVICE_ON_GROWTH: Final = _ADVICE | {"validation": (Remedy.VALIDATE_LESS,)}
-
-_BETWEEN: Final = frozenset({"between_epochs", "between_fits"})
 
 _ENDS_ITSELF: Final = "pydataset"
 """Kind of data with an `on_epoch_end` of its own, which Keras calls after the last step."""
@@ -109,7 +108,7 @@ def comes_first(growth: Growth, part: PartOfTime | None) -> bool:
 
     A jump is no growth of traces, and what happens between epochs or fits is the script's.
     """
-    return growth.slope is None or (part is not None and part.name in _BETWEEN)
+    return growth.slope is None or (part is not None and part.name in BETWEEN)
 
 
 def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:

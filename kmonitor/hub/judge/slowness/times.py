@@ -35,6 +35,7 @@ from kmonitor.hub.judge.slowness.jumps import (
 )
 from kmonitor.hub.judge.slowness.part_growth import NOW_AND_THEN, growth_of_part, sure_slope
 from kmonitor.hub.judge.slowness.parts import (
+    BETWEEN,
     HALF,
     MOST_POINTS,
     OF_STEPS,
@@ -369,10 +370,6 @@ def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     return seconds[is_known] if name in NOW_AND_THEN and is_known.any() else seconds
 
 
-_BETWEEN: Final = ("between_epochs", "between_fits")
-"""Parts that do not depend on the number of steps."""
-
-
 def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
     """True if few units can be compared, since the number of steps changes.
 
@@ -403,7 +400,7 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
     if len(units) < MIN_UNITS:
         return None
     wall_s = float(np.median([unit.wall_s for unit in units]))
-    for name in _BETWEEN:
+    for name in BETWEEN:
         # Computing scatters more where few steps represent an epoch: it is compared as a whole.
         least_s = max(_LEAST_RISE * wall_s, _LEAST_RISE_S)
         growth = growth_of_part(units, name, least_s, is_adjusted=False)

@@ -142,7 +142,7 @@ def test_noise_of_the_wait_for_first_batches_is_no_jump(
     assert alarms(judged(compute_s, input_s, first_s=input_s)) == []
 
 
-def test_part_that_makes_it_slow_now_is_said_anew():
+def test_part_that_makes_it_slow_now_is_named_in_a_new_verdict():
     input_s = [0.1] * 10 + [0.9] * 30
     compute_s = [0.5] * 25 + [5.0] * 15
 
