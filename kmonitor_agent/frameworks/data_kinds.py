@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.data_caches import stages_of
 from kmonitor_agent.frameworks.script_values import (
     class_name,
     instance_dict,
@@ -43,11 +44,13 @@ class KindOfData:
         workers: Threads or processes that load batches; None if unknown, or with another kind.
         persists: True if nothing is started again for each epoch: epochs share one iterator, or
             its workers stay alive.
+        prefetches: True if a stage of a tf.data pipeline prefetches.
     """
 
     kind: str = ""
     workers: int | None = None
     persists: bool = False
+    prefetches: bool = False
 
 
 UNKNOWN_DATA: Final = KindOfData()
@@ -74,4 +77,7 @@ def fit_data(adapter: Any, fit_locals: Mapping[str, Any]) -> KindOfData:
         loader = instance_dict(own.get("_dataloader"))
         persists = persists or loader.get("persistent_workers") is True
         return KindOfData(kind, safe_count(loader.get("num_workers")), persists)
-    return KindOfData(kind, persists=persists)
+    prefetches = kind == "dataset" and any(
+        class_name(type(stage)) == "_PrefetchDataset" for stage in stages_of(own.get("_dataset"))
+    )
+    return KindOfData(kind, persists=persists, prefetches=prefetches)

@@ -129,6 +129,7 @@ class FitReporter:
                 data_kind=facts.data.kind,
                 data_workers=facts.data.workers,
                 data_persists=facts.data.persists,
+                data_prefetches=facts.data.prefetches,
             )
         )
 

@@ -6775,6 +6775,11 @@
         <translation>统计{what}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>create batches in parallel: map(num_parallel_calls=AUTOTUNE), or keep them: cache() (the dataset prefetches already)</source>
+        <translation>并行准备批次：map(num_parallel_calls=AUTOTUNE)，或保留批次：cache()（该数据集已经预取）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>create the dataset once, outside the loop</source>
         <translation>在循环之外只创建一次数据集</translation>

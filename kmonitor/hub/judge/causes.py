@@ -105,6 +105,7 @@ class Remedy(StrEnum):
     FREE_MEMORY = "free memory, or close the programs that use it"
     FREE_SPACE = "free space on the disk"
     PREFETCH = "prefetch batches on several cores"
+    PARALLEL_MAP = "map the elements of a dataset that prefetches in parallel, or cache them"
     PREFETCH_DATASET = "prefetch and map the dataset's elements in parallel, or cache them"
     MORE_WORKERS = "load the batches of a PyDataset by more workers"
     NO_GENERATOR = "pass data that can be loaded in parallel instead of a generator"

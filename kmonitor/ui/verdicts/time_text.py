@@ -135,6 +135,10 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "prefetch_dataset": tr(
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE) or cache()"
         ),
+        "parallel_map": tr(
+            "create batches in parallel: map(num_parallel_calls=AUTOTUNE), or keep them: cache()"
+            " (the dataset prefetches already)"
+        ),
         "more_workers": tr("load batches in parallel: more workers of the PyDataset"),
         "no_generator": tr(
             "load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of"

@@ -156,6 +156,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
             than "pydataset" and "loader".
         data_persists: True if nothing is started again for each epoch: epochs share one iterator,
             or its workers stay alive.
+        data_prefetches: True if a stage of the tf.data pipeline prefetches.
     """
 
     fit: Count
@@ -176,6 +177,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     data_kind: Name = ""
     data_workers: Count | None = None
     data_persists: bool = False
+    data_prefetches: bool = False
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

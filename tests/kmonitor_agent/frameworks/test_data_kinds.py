@@ -45,6 +45,10 @@ def dataset() -> Any:
 CASES: dict[str, tuple[Callable[[], Any], KindOfData]] = {
     "arrays": (lambda: {"x": X, "y": Y}, KindOfData("arrays")),
     "dataset": (lambda: {"x": dataset()}, KindOfData("dataset")),
+    "dataset that prefetches": (
+        lambda: {"x": dataset().prefetch(2).repeat(1)},
+        KindOfData("dataset", prefetches=True),
+    ),
     "dataset of steps": (
         lambda: {"x": dataset().repeat(), "steps_per_epoch": 2},
         KindOfData("dataset", persists=True),
@@ -69,7 +73,9 @@ def test_start_of_a_fit_has_the_kind_of_its_data(case: str, told: Told):
     small_model().fit(**make(), epochs=2, shuffle=False, verbose=0, callbacks=[monitor])
 
     (started,) = of(FitStarted, told(monitor))
-    found = KindOfData(started.data_kind, started.data_workers, started.data_persists)
+    found = KindOfData(
+        started.data_kind, started.data_workers, started.data_persists, started.data_prefetches
+    )
     assert found == expected
 
 

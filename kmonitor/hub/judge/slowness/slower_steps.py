@@ -269,7 +269,8 @@ def advice_on_input(units: Sequence[Unit], growth: Growth | None = None) -> tupl
     fit = units[-1].fit
     kind = "" if fit is None else fit.data_kind
     if not _is_of_first_batches(units, growth):
-        return _OF_BATCHES.get(kind, ())
+        prefetches = fit is not None and fit.data_prefetches
+        return (Remedy.PARALLEL_MAP,) if prefetches else _OF_BATCHES.get(kind, ())
     if fit is None:
         return ()
     if growth is not None and kind == "dataset" and fit.epochs - fit.initial_epoch == 1:

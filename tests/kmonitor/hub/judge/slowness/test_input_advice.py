@@ -18,7 +18,12 @@ FIRST_BATCH: Final = (1.8, 2.0)
 
 
 def fit(
-    kind: str, *, workers: int | None = None, persists: bool = False, epochs: int = 20
+    kind: str,
+    *,
+    workers: int | None = None,
+    persists: bool = False,
+    prefetches: bool = False,
+    epochs: int = 20,
 ) -> FitStarted:
     return FitStarted(
         t_s=0.0,
@@ -28,6 +33,7 @@ def fit(
         data_kind=kind,
         data_workers=workers,
         data_persists=persists,
+        data_prefetches=prefetches,
     )
 
 
@@ -48,6 +54,7 @@ CASES: Final = [
     (fit("arrays"), EACH_BATCH, []),
     (fit("arrays"), FIRST_BATCH, []),
     (fit("dataset"), EACH_BATCH, ["prefetch_dataset"]),
+    (fit("dataset", prefetches=True), EACH_BATCH, ["parallel_map"]),
     (fit("dataset"), FIRST_BATCH, ["repeat"]),
     (fit("dataset", persists=True), FIRST_BATCH, []),
     (fit("dataset", epochs=1), FIRST_BATCH, []),
