@@ -77,11 +77,17 @@ class GraphWaits:
         if self._source is not None:
             self._source.per_execution = self._clock.steps_per_tick
 
-    def note_outside(self, seconds: float) -> None:
-        """Note the time from a timed execution's end to the next one's begin."""
+    def note_times(self, outside_s: float, shortest_s: float) -> None:
+        """Note times of executions, seconds.
+
+        Args:
+            outside_s: From the last timed one's end to the next one's begin.
+            shortest_s: Of the shortest one; 0: unknown.
+        """
         if self._source is not None:
-            self._outside_s.append(seconds)
+            self._outside_s.append(outside_s)
             self._source.outside_s = median(self._outside_s)
+            self._source.shortest_s = shortest_s
 
     def begin_epoch(self) -> None:
         self.in_pauses_s = 0.0

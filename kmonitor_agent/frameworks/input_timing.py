@@ -109,6 +109,7 @@ class TensorFlowInput:
         elements: Number of these elements.
         per_execution: Elements that one execution of the train function takes.
         outside_s: Typical time between two executions, seconds.
+        shortest_s: Shortest execution so far, seconds; 0: unknown.
         gap_s: Typical time between elements, as last read, seconds.
     """
 
@@ -120,6 +121,7 @@ class TensorFlowInput:
         self.elements = 0
         self.per_execution = 1
         self.outside_s = 0.0
+        self.shortest_s = 0.0
         self.gap_s = 0.0
         self._last_gap_s = 0.0
         self._ref = weakref.ref(epoch_iterator)
@@ -179,6 +181,9 @@ class TensorFlowInput:
         if self.absent:
             return True
         if taken < 1 or at_s <= from_s:
+            if taken == 0:
+                # Nothing was requested meanwhile: that was a hook before the step.
+                self._from = elements, max(from_s, at_s)
             return False
         gaps = self._gaps() if taken + newer <= MOST_GAPS else None
         if gaps is None:
@@ -216,8 +221,11 @@ class TensorFlowInput:
         left_s = self._last_gap_s - self.outside_s
         if sum(inner) / len(inner) > _OVERLAPPED * left_s:
             return 1.0
-        # Steps that are behind their input wait for the first element of an execution only.
-        return 1.0 / each if left_s > wait_s else 1.0 - left_s / wait_s * (each - 1) / each
+        if left_s > wait_s:  # they wait for the first element of an execution only
+            return 1.0 / each
+        # On a busy machine it takes a while until the script goes on after the last step.
+        step_s = min(left_s, self.shortest_s / each) if self.shortest_s else left_s
+        return 1.0 - step_s / wait_s * (each - 1) / each
 
     def _settle(self, delivered: int) -> None:
         if self._unsure is None:

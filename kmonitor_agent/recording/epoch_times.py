@@ -364,7 +364,7 @@ class EpochTimer:
         self._leave_inside(now_s)
         self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
         seconds = now_s - self._step_at
-        self._graph_waits.note_outside(seconds - self._step_inside)
+        self._graph_waits.note_times(seconds - self._step_inside, self._plain_s)
         self._end_step(now_s, is_whole=True)
         self._steps_to_go -= 1
         is_long = seconds >= LONG_STEP_S or self._is_watched

@@ -398,14 +398,14 @@ def next_slowdown_judgement(before: Judgement, step_s: Floats) -> Judgement:
     Args:
         before: Judgement after the previous unit; `Judgement()` at first.
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
-            loop of models one per fit, made comparable by `relative_to_own_kind` if they differ.
+            loop of models one per fit, made comparable by `as_if_of_one_kind` if they differ.
     """
     room = _SLOWER_BY * _TIMES_AS_LONG * float(np.median(step_s))
     return next_judgement(before, step_s, floor=STEP_TIME_FLOOR, room=room)
 
 
-def relative_to_own_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
-    """Step times of models relative to the first ones of the same kind.
+def as_if_of_one_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
+    """Step times of models as if all were of one kind, compared with the first ones of their own.
 
     In a search over models a larger one is slower without anything being wrong: each is compared
     with its own kind only.
@@ -416,13 +416,13 @@ def relative_to_own_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
             `[n]`.
 
     Returns:
-        Step time over the median of the first three of its kind, `[n]`; 1 is as fast as then.
+        Step time over the median of the first three of its kind, times the median of these over
+        all fits, seconds, `[n]`. If all are of one kind: the step times.
     """
     firsts: dict[Hashable, list[float]] = {}
     for kind, value in zip(kinds, step_s, strict=True):
         of_kind = firsts.setdefault(kind, [])
         if len(of_kind) < _FIRST_OF_KIND:
             of_kind.append(float(value))
-    return np.array(
-        [value / float(np.median(firsts[kind])) for kind, value in zip(kinds, step_s, strict=True)]
-    )
+    normal = np.array([np.median(firsts[kind]) for kind in kinds])
+    return step_s * (np.median(normal) / normal)

@@ -22,7 +22,7 @@ from kmonitor.hub.judge.counters import (
     PlaceKey,
     place_key,
 )
-from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
+from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, as_if_of_one_kind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
@@ -354,8 +354,7 @@ def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
     values = np.full(len(step_s), np.nan)
     if is_finite.any():
         kinds = [unit.kind for unit, has_value in zip(units, is_finite, strict=True) if has_value]
-        relative = relative_to_own_kind(step_s[is_finite], kinds)
-        values[is_finite] = relative * float(np.median(step_s[is_finite]))
+        values[is_finite] = as_if_of_one_kind(step_s[is_finite], kinds)
     return values
 
 

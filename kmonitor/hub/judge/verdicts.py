@@ -25,8 +25,10 @@ from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
     ARENAS,
     FILLING,
+    PYTHON_VALUES,
     Cause,
     GrowthExplanation,
+    Remedy,
 )
 from kmonitor.hub.judge.counters import (
     ONCE,
@@ -191,12 +193,21 @@ def verdict_on_rise(
 def with_traces(
     found: GrowthExplanation | None, traced: GrowthExplanation | None
 ) -> GrowthExplanation | None:
-    """The part that took longer at a jump, with the traces that grew since as evidence."""
+    """The part that took longer at a jump, with the traces that grew since as evidence.
+
+    Of functions that are compiled again, the traces show which, and whether shapes are the reason.
+    """
     if found is None or traced is None:
         return found
     if found.cause is Cause.UNKNOWN:
         return traced
-    return replaced(found, because=(*found.because, *traced.because))
+    found = replaced(found, because=(*found.because, *traced.because))
+    if Remedy.PAD not in found.advice or traced.cause is not Cause.RETRACING:
+        return found
+    found = replaced(found, function=traced.function, changed=traced.changed)
+    if traced.changed != PYTHON_VALUES:
+        return found
+    return replaced(found, advice=(Remedy.TENSORS_NOT_NUMBERS, Remedy.FUNCTION_ONCE))
 
 
 def _is_located(details: JudgementDetails) -> bool:

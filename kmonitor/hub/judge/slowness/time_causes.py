@@ -161,20 +161,23 @@ def _explanation(
     if part.name == "rest" and units[-1].fit and units[-1].fit.data_kind == _ENDS_ITSELF:
         advice = (Remedy.LOOK_AT_DATA,)
     if part.name == "compiling" and kind is UnitKind.FIT:
-        advice = _advice_on_compiling(units[-1])
+        advice = _advice_on_compiling(units)
     return GrowthExplanation(
         Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
     )
 
 
-def _advice_on_compiling(fit: Unit) -> tuple[Remedy, ...]:
+def _advice_on_compiling(units: Sequence[Unit]) -> tuple[Remedy, ...]:
     """Against compiling in each fit: for new shapes, for new models, or either.
 
     Between the last two traces of a model's step a shape differs, or no tensor does: then they
-    are of two models. A model that is gone leaves none.
+    are of two models. A model that is gone leaves none. Where each new trace replaces one that is
+    no longer used, no shape is new.
     """
+    fit, before = units[-1], units[-2]
     if fit.disused > 0.0:
-        return (Remedy.COMPILE_ONCE, Remedy.PAD)
+        is_replaced = fit.disused - before.disused >= fit.traces - before.traces
+        return (Remedy.COMPILE_ONCE,) if is_replaced else (Remedy.COMPILE_ONCE, Remedy.PAD)
     changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
     if not changed:
         return (Remedy.BUILD_ONCE, Remedy.PAD)

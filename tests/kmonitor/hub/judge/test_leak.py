@@ -13,9 +13,9 @@ from kmonitor.hub.judge.detectors import (
     GrowthState,
     Judgement,
     UnitKind,
+    as_if_of_one_kind,
     next_judgement,
     next_slowdown_judgement,
-    relative_to_own_kind,
     unit_of,
 )
 from kmonitor.hub.judge.growth import RAM_FLOOR, Growth, judge_growth
@@ -329,9 +329,15 @@ def test_steps_that_take_longer_are_told_and_a_slower_clock_is_not():
 
 def test_a_larger_model_is_compared_with_its_own_kind_only():
     """Firsts of kind a: 1, 2, 3 (median 2); of b: 10, 20 (median 15)."""
-    found = relative_to_own_kind(np.array([1.0, 10.0, 2.0, 3.0, 20.0, 8.0]), list("abaaba"))
+    found = as_if_of_one_kind(np.array([1.0, 10.0, 2.0, 3.0, 20.0, 8.0]), list("abaaba"))
 
-    np.testing.assert_allclose(found, [0.5, 10 / 15, 1.0, 1.5, 20 / 15, 4.0])
+    np.testing.assert_allclose(found, [1.0, 10 * 2 / 15, 2.0, 3.0, 20 * 2 / 15, 8.0])
+
+
+def test_times_of_models_of_one_kind_stay_as_measured():
+    step_s = np.array([0.2, 0.2, 0.3, 3.0, 3.0, 3.1])
+
+    np.testing.assert_allclose(as_if_of_one_kind(step_s, ["a"] * 6), step_s)
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.05])

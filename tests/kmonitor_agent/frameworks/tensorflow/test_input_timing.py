@@ -133,6 +133,35 @@ def test_wait_for_input_that_an_execution_requests_while_it_computes_is_no_wait(
     assert runtime.source.waited_s == pytest.approx(9 * waited_s)
 
 
+def test_time_until_a_busy_machine_goes_on_after_an_execution_is_no_computing(runtime: Runtime):
+    """Four steps of 10 ms took 40 ms once; now each waits 50 ms, and Python goes on 30 ms late."""
+    runtime.source.per_execution = 4
+    runtime.source.shortest_s = 0.040
+    for _ in range(10):
+        runtime.step(0.05, 0.0, elements=3)
+        runtime.step(0.05, 0.010 + 0.030)
+
+    runtime.source.read(36, runtime.begun_s[-2], 4)
+
+    assert runtime.source.waited_s == pytest.approx(9 * (4 * 0.05 - 3 * 0.010))
+
+
+def test_work_before_the_next_step_begins_is_no_wait_for_its_input(runtime: Runtime):
+    """A hook takes 0.1 s after a first step that was left out, before the second one begins."""
+    runtime.step(0.001, 0.002)
+    runtime.source.begin_epoch(1, runtime.now_s)
+    runtime.worked_s = 0.002 + 0.1
+    runtime.now_s += 0.1
+    runtime.step(0.001, 0.002)
+    runtime.read()
+    for _ in range(10):
+        runtime.step(0.001, 0.002)
+        runtime.read()
+
+    assert runtime.source.elements == 10
+    assert runtime.source.waited_s == pytest.approx(10 * 0.001)
+
+
 def test_long_step_is_left_out_where_reading_begins_again(runtime: Runtime):
     for _ in range(10):
         runtime.step(0.001, 0.002)

@@ -43,6 +43,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
     of_steps: tuple[str, ...] = ("input", "compute", "callbacks"),
     data_kind: str = "",
     traces: Callable[[int], int] = lambda epoch: 2,
+    changed: str = "",
     cpu_wait: Callable[[int], float] | None = None,
 ) -> Iterator[Verdict]:
     """The stored verdicts on epoch and step time, in order; trained as far as requested."""
@@ -61,7 +62,7 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         t_s += sum(noisy.values())
         if cpu_wait is not None:
             judge.read(t_s, Sample(t_s=t_s, fit=1, epoch=epoch, cpu_wait_fraction=cpu_wait(epoch)))
-        judge.read(t_s, graph_of(t_s, epoch, traces(epoch)))
+        judge.read(t_s, graph_of(t_s, epoch, traces(epoch), changed))
         if kept:
             place = "Recorder.losses"
             numbers = KeptObjects("number", kept * epoch, container="list", place=place)
@@ -86,8 +87,8 @@ def verdicts(  # noqa: PLR0913 - all that a run is made of, by keyword
         )
 
 
-def graph_of(t_s: float, epoch: int, traces: int) -> GraphSize:
-    by_function = [FunctionTraces("scale", traces, 10 * traces)]
+def graph_of(t_s: float, epoch: int, traces: int, changed: str) -> GraphSize:
+    by_function = [FunctionTraces("scale", traces, 10 * traces, changed=changed)]
     return GraphSize(
         t_s=t_s,
         fit=1,
@@ -109,6 +110,7 @@ class Training(TypedDict, total=False):
     of_steps: tuple[str, ...]
     data_kind: str
     traces: Callable[[int], int]
+    changed: str
     cpu_wait: Callable[[int], float]
 
 
@@ -596,13 +598,36 @@ def test_one_slow_unit_or_each_third_is_no_jump():
 @pytest.mark.parametrize(
     ("changed", "advice"),
     [
+        ("python", ["tensors_not_numbers", "function_once"]),
         ("x (8, 64) \u2192 (9, 64)", ["pad"]),
-        ("python", ["build_once"]),
-        ("", ["build_once", "pad"]),
+    ],
+)
+def test_function_that_is_compiled_in_each_epoch_is_named_with_what_changed(
+    changed: str, advice: list[str]
+):
+    stored = judged(
+        lambda epoch: {"compiling": 2.0 if epoch >= 12 else 0.0},
+        traces=lambda epoch: 2 + max(0, epoch - 11),
+        changed=changed,
+    )
+
+    last = alarms(stored, "epoch_time")[-1]
+    assert (last.where, last.name, last.advice) == ("compiling", "scale", advice)
+    assert "compiling (scale)" in verdict_headline(last)
+
+
+@pytest.mark.parametrize(
+    ("changed", "disused", "advice"),
+    [
+        ("x (8, 64) \u2192 (9, 64)", 0, ["pad"]),
+        ("python", 0, ["build_once"]),
+        ("", 0, ["build_once", "pad"]),
+        ("python", 2, ["compile_once"]),
+        ("python", 1, ["compile_once", "pad"]),
     ],
 )
 def test_fits_that_compile_are_advised_by_what_their_traces_differ_in(
-    changed: str, advice: list[str]
+    changed: str, disused: int, advice: list[str]
 ):
     judge = RunJudge()
     for fit in range(1, 21):
@@ -610,14 +635,17 @@ def test_fits_that_compile_are_advised_by_what_their_traces_differ_in(
         judge.read(began_s, FitStarted(t_s=began_s, fit=fit, model="m", epochs=1, steps=STEPS))
         judge.read(began_s, EpochStarted(t_s=began_s, fit=fit, epoch=0))
         ended_s = began_s + 4.0
-        traces = [FunctionTraces("one_step_on_iterator", 2, 100, changed=changed)]
+        n = 2 * fit if disused else 2
+        traces = [FunctionTraces("one_step_on_iterator", n, 100, changed=changed)]
         graph = GraphSize(
             t_s=ended_s,
             fit=fit,
             epoch=0,
             operations=100,
-            traces=2,
+            traces=n,
             functions=2,
+            retained=disused * fit,
+            disused=disused * fit,
             by_function=traces,
         )
         parts = EpochParts(wall_s=4.0, compute_s=1.0, compiling_s=3.0)
