@@ -265,7 +265,7 @@ def _alarmed(
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
     is_kept = any(one.kind in KEPT for one in grew_with)
-    may_have_filled = is_kept and _is_flat(values, growth, 1)
+    may_have_filled = is_kept and (_is_flat(values, growth, 1) or _fills(values))
     is_long = max(len(values), units) >= UNITS_TO_SUSPECT and not may_have_filled
     is_long = is_long or was_suspected
     state = GrowthState.SUSPECTED if explains and is_long else GrowthState.GROWING
@@ -314,6 +314,20 @@ def _is_flat(values: Floats, growth: Growth | None, units: int = 2) -> bool:
     if growth is None or growth.slope is None or len(values) <= units:
         return False
     return bool(values[-1] - values[-1 - units] < _FLAT * units * growth.slope.middle)
+
+
+_LESS: Final = 0.75
+_LITTLE: Final = 0.4
+
+
+def _fills(values: Floats) -> bool:
+    """True if each third of the units added less than the one before, and the last one little.
+
+    So does a cache of the script's that meets the same data more and more often.
+    """
+    third = (len(values) - 1) // 3
+    first, second, last = np.diff(values[-1 - 3 * third :: third])
+    return bool(last <= _LESS * second and second <= _LESS * first and last <= _LITTLE * first)
 
 
 def _has_filled(before: Judgement, values: Floats, counters: Sequence[Counter]) -> bool:

@@ -92,6 +92,31 @@ def test_small_growth_that_was_called_by_a_count_stays_while_both_go_on(seed: in
     assert "cleared" not in states
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_cache_that_meets_the_same_data_more_and_more_often_is_no_leak(seed: int):
+    """A dict of 200 files of 1 MiB, of which each epoch reads 20 at random."""
+    drawn = np.random.default_rng(seed).integers(0, 200, (40, 20))
+    n_cached = [len(set(drawn[: epoch + 1].flat)) for epoch in range(len(drawn))]
+
+    def kept(unit: int) -> list[KeptObjects]:
+        n = n_cached[unit - 1]
+        return [replace(ARRAYS, count=n, n_bytes=n * MIB, container="dict", place="Reader.cache")]
+
+    judge = RunJudge()
+    states: list[str] = []
+    for event in counted(events_of(Growing(ram_mib=0.0), 40), kept):
+        if isinstance(event, Sample) and event.ram_bytes is not None and event.epoch is not None:
+            held_bytes = n_cached[event.epoch] * MIB
+            judge.read(event.t_s, replace(event, ram_bytes=event.ram_bytes + held_bytes))
+        else:
+            judge.read(event.t_s, event)
+        judge.judge()
+        states += [each.state for each in judge.newest_verdicts() if each.metric == "ram"]
+
+    assert "suspected" not in states
+    assert {"rising", "growing"} & set(states)
+
+
 def test_arrays_that_cover_less_than_half_are_not_named():
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(3.0)))
 
