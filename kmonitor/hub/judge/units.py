@@ -464,7 +464,7 @@ class RunUnits:
                 self.allocated = None
                 self.uses_torch = event.backend in {"", "torch"} or "torch" in event.versions
                 self._restart(t_s)
-            case ActionRecord() if event.ok and event.action == "reload" and not event.unchanged:
+            case ActionRecord() if _begins_anew(event):
                 self._complete_epoch()
                 self._restart(t_s)
             case LimitsInForce():
@@ -576,6 +576,17 @@ def columns_of(sample: Sample) -> dict[str, Floats]:
     """Fields of `SAMPLED` that a sample has, `[1]` each."""
     fields = ((name, getattr(sample, name)) for name in SAMPLED)
     return {name: np.array([float(value)]) for name, value in fields if value is not None}
+
+
+def _begins_anew(action: ActionRecord) -> bool:
+    """True if memory after an action is no continuation of that before.
+
+    Those of limits and of the script come again and again, and are part of how memory grows.
+    """
+    if not action.ok or action.unchanged:
+        return False
+    is_by_person = action.requested_by != "script" and not action.requested_by.startswith("limit ")
+    return action.action == "reload" or (action.action == "collect" and is_by_person)
 
 
 def _nearest_bound(

@@ -1,8 +1,10 @@
 """A run's events become one value of everything an epoch, and a fit."""
 
 import math
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.units import RunUnits
@@ -70,18 +72,29 @@ def test_a_fit_is_a_unit_of_its_own():
     assert fits[1].kind == (0, 32)
 
 
-@pytest.mark.parametrize("ok", [True, False])
-def test_only_a_reload_that_worked_begins_anew(*, ok: bool):
+@pytest.mark.parametrize(
+    ("action", "changes", "begins_anew"),
+    [
+        ("reload", {}, True),
+        ("reload", {"ok": False}, False),
+        ("collect", {}, True),
+        ("collect", {"unchanged": "nothing to release"}, False),
+        ("collect", {"requested_by": "script"}, False),
+        ("collect", {"requested_by": "limit ram 80%"}, False),
+        ("save", {}, False),
+    ],
+)
+def test_reload_and_collect_by_a_person_that_worked_begin_anew(
+    action: Any, changes: dict[str, Any], *, begins_anew: bool
+):
     units = _units(*events_of(Growing(), 3))
-
-    units.add(
-        30.0,
-        ActionRecord(
-            t_s=30.0, action="reload", ok=ok, requested_by="x", fit=1, epoch=2, seconds=1
-        ),
+    done = ActionRecord(
+        t_s=30.0, action=action, ok=True, requested_by="anna", fit=1, epoch=2, seconds=1
     )
 
-    assert len(units.completed[UnitKind.EPOCH]) == (0 if ok else 3)
+    units.add(30.0, replace(done, **changes))
+
+    assert len(units.completed[UnitKind.EPOCH]) == (0 if begins_anew else 3)
 
 
 def test_a_new_process_begins_anew_and_goes_on_counting():
