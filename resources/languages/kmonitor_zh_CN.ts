@@ -4144,6 +4144,11 @@
         <translation>尚未发生任何事。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>No fit has started; memory is judged from call to call.</source>
+        <translation>尚未开始 fit；内存按调用逐次判断。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No fold has finished an epoch yet.</source>
         <translation>还没有哪一折报告过轮。</translation>
