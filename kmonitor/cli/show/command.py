@@ -25,11 +25,11 @@ from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     METRICS,
+    calls_text,
     device_absence,
     field_absence,
     metric_title,
     origin_text,
-    calls_text,
     run_epoch_text,
     run_state_text,
     share_text,

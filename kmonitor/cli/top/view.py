@@ -10,9 +10,9 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from kmonitor.cli.common.summary_text import (
+    calls_text,
     labelled_text,
     metric_title,
-    calls_text,
     run_epoch_text,
     run_state_text,
     step_text,
