@@ -7021,7 +7021,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>fit {fit}</source>
         <translation>第 {fit} 次 fit</translation>
     </message>
@@ -9225,6 +9224,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>weights {weights} and optimizer {slots}, from the model's variables</source>
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>without a fit</source>
+        <translation>没有 fit</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
