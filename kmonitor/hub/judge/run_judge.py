@@ -168,7 +168,7 @@ class RunJudge:
             elif isinstance(event, EpochEnded | SessionStarted):
                 self._segments.end()
             elif isinstance(event, ObjectsCounted):
-                self._segments.count(event.kept)
+                self._segments.count(t_s, event.kept)
         elif not self._has_judged:
             # From an earlier hub: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event

@@ -87,6 +87,16 @@ def test_eight_calls_that_keep_arrays_are_called_growing(judging: Judging):
     assert judging.verdicts(record) == {"ram": "growing"}
 
 
+def test_counts_that_lag_behind_samples_are_even_all_the_same(judging: Judging):
+    """As a DQN whose `collect()` calls take a second each: two counts fall between two samples."""
+    record = judging.parts.started_run(pid=11)
+    sampled_s = (0.5, 1.7, 3.2, 4.3, 6.1, 7.8, 8.2, 9.8, 11.9, 13.1, 14.2)
+    for call, t_s in enumerate(sampled_s, 1):
+        judging.parts.take(record, sample(call, t_s=t_s), *([counted(call)] if call > 2 else []))
+
+    assert judging.verdicts(record) == {"ram": "growing"}
+
+
 def test_fifteen_calls_that_grow_without_a_count_are_called_growing(judging: Judging):
     record = judging.parts.started_run(pid=11)
     for call in range(1, 17):
