@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kmonitor.cli.show.command import progress_text
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
+from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.ui.runs.run_states import run_state_label
 from kmonitor_agent.wire.messages.events import (
@@ -58,24 +60,27 @@ def judging(parts: HubParts) -> Iterator[Judging]:
     thread.stop()
 
 
-def sample(call: int, *, mib_a_call: float = 3.0, t_s: float = 0.0) -> Sample:
+def sample(call: int, *, mib_a_call: float = 3.0, t_s: float | None = None) -> Sample:
     """As each call takes a second and a half."""
     ram = (600.0 + mib_a_call * call) * MIB
-    t_s = t_s or 1.5 * call
+    t_s = 1.5 * call if t_s is None else t_s
     return Sample(t_s=t_s, calls=call, ram_bytes=ram, ram_of_bytes=8e9, ram_left_bytes=8e9 - ram)
 
 
-def counted(call: int) -> ObjectsCounted:
-    kept = KeptObjects(
+def kept(call: int, *, mib: float = 3.0) -> KeptObjects:
+    return KeptObjects(
         kind="numpy.ndarray",
         count=call,
-        n_bytes=call * 3.0 * MIB,
+        n_bytes=call * mib * MIB,
         shape="(16, 128, 128, 3)",
         dtype="float32",
         container="dict",
         place="__main__.REQUESTS",
     )
-    return ObjectsCounted(1.5 * call + 0.5, 0, 0, 0.003, [kept])
+
+
+def counted(call: int) -> ObjectsCounted:
+    return ObjectsCounted(1.5 * call + 0.5, 0, 0, 0.003, [kept(call)])
 
 
 def test_eight_calls_that_keep_arrays_are_called_growing(judging: Judging):
@@ -87,14 +92,26 @@ def test_eight_calls_that_keep_arrays_are_called_growing(judging: Judging):
     assert judging.verdicts(record) == {"ram": "growing"}
 
 
-def test_counts_that_lag_behind_samples_are_even_all_the_same(judging: Judging):
-    """As a DQN whose `collect()` calls take a second each: two counts fall between two samples."""
-    record = judging.parts.started_run(pid=11)
-    sampled_s = (0.5, 1.7, 3.2, 4.3, 6.1, 7.8, 8.2, 9.8, 11.9, 13.1, 14.2)
-    for call, t_s in enumerate(sampled_s, 1):
-        judging.parts.take(record, sample(call, t_s=t_s), *([counted(call)] if call > 2 else []))
+def test_counts_between_uneven_samples_are_even_in_time():
+    """A DQN whose `collect()` takes most of a second: samples come late, with calls between."""
+    sampled = [(0.0, 1, 268.9), (2.5, 3, 274.4), (3.0, 4, 274.9), (4.1, 5, 276.2), (6.4, 6, 279.7)]
+    sampled += [(7.3, 7, 281.3), (8.1, 8, 283.0), (9.0, 9, 284.7), (10.1, 11, 284.2)]
+    sampled += [(12.1, 13, 291.5), (13.1, 14, 293.1)]
+    counted_s = (2.98, 4.08, 5.28, 6.38, 7.29, 8.11, 9.04, 10.14, 11.11, 11.72, 12.36)
+    samples = [
+        replace(sample(call, t_s=t_s), ram_bytes=mib * MIB, ram_left_bytes=None)
+        for t_s, call, mib in sampled
+    ]
+    counts = [
+        replace(counted(5 + number), t_s=t_s, kept=[kept(5 + number, mib=1.6262)])
+        for number, t_s in enumerate(counted_s)
+    ]
+    judge = RunJudge()
+    for event in sorted([*samples, *counts], key=lambda event: event.t_s):
+        judge.read(event.t_s, event)
+        judge.judge()
 
-    assert judging.verdicts(record) == {"ram": "growing"}
+    assert [verdict.state for verdict in judge.newest_verdicts()] == ["growing"]
 
 
 def test_fifteen_calls_that_grow_without_a_count_are_called_growing(judging: Judging):
