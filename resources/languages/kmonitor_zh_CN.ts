@@ -6537,13 +6537,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
-        <source>between fits</source>
-        <translation>两个 fit 之间</translation>
+        <source>between fits or while a fit starts</source>
+        <translation>两次 fit 之间或 fit 开始时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between fits: in the script</source>
-        <translation>各次 fit 之间：脚本在两次 fit 之间所做的事中</translation>
+        <source>between fits or while a fit starts: in the script or in Keras</source>
+        <translation>两次 fit 之间或 fit 开始时：在脚本或 Keras 中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
