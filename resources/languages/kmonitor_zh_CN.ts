@@ -7389,6 +7389,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep one dataset at a time, or leave out cache()</source>
+        <translation>一次只保留一个数据集，或不用 cache()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only numbers (float(loss), a mean), or only the most recent objects</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>

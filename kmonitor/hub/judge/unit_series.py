@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
-from kmonitor.hub.judge.causes import TRACED_FUNCTION
+from kmonitor.hub.judge.causes import DATASET, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
@@ -280,7 +280,7 @@ def _of_place(
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
-    return kept is not None and kept.kind == TRACED_FUNCTION
+    return kept is not None and kept.kind in {DATASET, TRACED_FUNCTION}
 
 
 def _bytes_of(kept: KeptObjects | None) -> float:

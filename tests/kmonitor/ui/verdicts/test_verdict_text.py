@@ -604,6 +604,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "drop_iterators",
         "small_logs",
         "dataset_once",
+        "one_dataset",
         "history_dict",
         "limit_cache",
     ],
