@@ -20,6 +20,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     SessionEnded,
 )
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 from tests.support import hub_parts
 from tests.support.hub_parts import HubParts
 from tests.support.waiting import wait_until
@@ -36,7 +37,7 @@ class Judging:
     parts: HubParts
     dispatcher: JudgeDispatcher
 
-    def verdicts(self, record: RunRecord) -> dict[str, str]:
+    def verdicts(self, record: RunRecord) -> dict[VerdictMetric, VerdictState]:
         """States of the metrics that grow, once there is one."""
         self.parts.event_log.commit()
         self.dispatcher.after_commit()
@@ -46,7 +47,7 @@ class Judging:
             return bool(record.verdicts)
 
         wait_until(found, what="a verdict")
-        return dict(record.verdicts)
+        return record.verdicts.copy()
 
 
 @pytest.fixture
