@@ -93,7 +93,8 @@ def collect() -> Collected:
     Call it between the models of a loop, instead of `clear_session()`, which leaves the traced
     graphs of each trained model in memory. Live models and every `tf.function` of the script keep
     their traces, and no training changes its result. It is safe anywhere, also while other threads
-    train. It needs no callback and no hub; with a callback, the window shows the result.
+    train. It needs no callback and no hub; with a callback, the window shows the result. In a loop
+    without `fit`, the second call begins the run of a `MonitorCallback` that was created before.
 
     Returns:
         Numbers of released traces, memory before and after, and failures. It never raises: `why`

@@ -88,6 +88,16 @@ def framework_for(model: KerasModel) -> Framework:
     return _known[kind]
 
 
+def imported_framework() -> Framework | None:
+    """Framework of models of the imported Keras, the one of `framework_for`; None: no Keras."""
+    models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
+    kinds = (_kind(model) for model in models if isinstance(model, type))
+    kind = next(filter(None, kinds), "")
+    if kind and kind not in _known:
+        _known[kind] = _make(kind)
+    return _known.get(kind)
+
+
 def loaded_frameworks() -> list[Framework]:
     """One framework for each Keras that this process has imported, the same objects each time.
 

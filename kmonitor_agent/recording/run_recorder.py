@@ -78,7 +78,7 @@ class RunRecorder:
         self.run_id: Final = self._supervisor_client.run_id if before is None else before.run_id
         self._folders = find_folders()
         self.privacy = privacy = Privacy(private=settings.private)
-        self._interval_s = settings.sample_interval_s
+        self._settings = settings
         self._process_session = session = self._begin_session(settings)
         self.faults: Final = session.faults
         self._fits: list[Fit] = []
@@ -125,6 +125,11 @@ class RunRecorder:
         )
 
     @property
+    def has_begun(self) -> bool:
+        """True once the run has begun, and in a fork of its process."""
+        return self._process_session.is_started or not self._process_session.is_ours
+
+    @property
     def results(self) -> ActionResults:
         """Results of actions so far, oldest first."""
         return ActionResults(self._action_executor.action_results)
@@ -168,16 +173,21 @@ class RunRecorder:
         """
         if not self._process_session.is_ours or self._fits:
             return False
+        begins = self.begin_without_fit(framework_for(model), settings)
+        self._sampler.calls += 1
+        self._fit_reporter.kept_objects.unit_ended("call", None)
+        return begins
+
+    def begin_without_fit(self, framework: Framework, settings: Settings | None = None) -> bool:
+        """Begin the run, if it has not begun; True if it begins now."""
         begins = not self._process_session.is_started
         if begins:
             with self._begin_lock, self.faults.guarded("run.start"):
-                self._start(model)
+                self._start(framework)
             with self.faults.guarded("run.limits"):
-                self._limits.set_by_script(settings.limits)
+                self._limits.set_by_script((settings or self._settings).limits)
         if self._sampler_target.framework is None:
-            self._sampler_target = SamplerTarget(framework_for(model))
-        self._sampler.calls += 1
-        self._fit_reporter.kept_objects.unit_ended("call", None)
+            self._sampler_target = SamplerTarget(framework)
         return begins
 
     def begin_fit(
@@ -199,7 +209,7 @@ class RunRecorder:
             # Counted whatever fails: saved states of fits go by this number.
             ordinal = self._fit_count = self._fit_count + 1
             with guarded("run.start"):
-                self._start(model)
+                self._start(framework_for(model), rebuilds=fit_in_parts(model) is not None)
         with guarded("run.close_forgotten"):
             self._close_forgotten()
         self._left_by = None
@@ -436,17 +446,15 @@ class RunRecorder:
     def _is_followed(self, origin: FitOrigin) -> bool:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
-    def _start(self, model: KerasModel) -> None:
+    def _start(self, framework: Framework, *, rebuilds: bool = False) -> None:
         if self._process_session.is_started:
             return
-        rebuilds = fit_in_parts(model) is not None
-        self._process_session.start(
-            framework_for(model), self._command_handler.receive, rebuilds=rebuilds
-        )
+        self._process_session.start(framework, self._command_handler.receive, rebuilds=rebuilds)
         if self._before.limits is not None:
             self._limits.restore_commanded(self._before.limits)
-        self._sampler.begin(self._process_session.every, self._interval_s)
-        self._process_session.every(self._interval_s, self._watch_steps)
+        interval_s = self._settings.sample_interval_s
+        self._sampler.begin(self._process_session.every, interval_s)
+        self._process_session.every(interval_s, self._watch_steps)
         self._process_session.every(_HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
 
     def _watch_steps(self) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.detection import imported_framework
 from kmonitor_agent.frameworks.script_values import running_shell
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
@@ -33,6 +34,8 @@ CLOSED_LIMIT: Final = 4096
 An older one gets a new id if its name is used again.
 """
 
+_COLLECTS_TO_BEGIN: Final = 2
+
 
 class ProcessRuns:
     """Recorders of runs by name; any thread."""
@@ -43,6 +46,7 @@ class ProcessRuns:
         self._closed: dict[str, ClosedRun] = {}
         self._callbacks: dict[str, list[weakref.ref[object]]] = {}
         self._active: RunRecorder | None = None
+        self._n_collects = 0
         self._exits = ExceptionHooks(self._handle_uncaught)
         self._is_watching = False
 
@@ -98,10 +102,32 @@ class ProcessRuns:
         return bool(living)
 
     def report_collected(self, outcome: ReclaimOutcome) -> None:
-        """Report a `collect()` call of the script with every run of this process."""
+        """Report a `collect()` call of the script with every run of this process.
+
+        If none has begun, the only one that a callback names may begin with it.
+        """
+        only = self._begun_by_collecting()
+        if only is not None:
+            with only.faults.guarded("run.begin"):
+                self._begin_without_fit(only)
         for recorder in tuple(self._recorders.values()):
             with recorder.faults.guarded("run.report_collected"):
                 recorder.report_collected(outcome)
+
+    def _begun_by_collecting(self) -> RunRecorder | None:
+        """The run that begins at a second `collect()`: the first may only precede the fits."""
+        with self._lock:
+            wanted = [each for each in self._recorders.values() if self._is_wanted(each.name)]
+        if len(wanted) != 1 or wanted[0].has_begun:
+            return None
+        self._n_collects += 1
+        return wanted[0] if self._n_collects >= _COLLECTS_TO_BEGIN else None
+
+    def _begin_without_fit(self, recorder: RunRecorder) -> None:
+        framework = imported_framework()
+        if framework is not None and recorder.begin_without_fit(framework):
+            self.watch_exits()
+            self.fit_started(recorder)
 
     def watch_exits(self) -> None:
         """Watch exceptions and the process's exit from now on; called when a fit has begun."""
@@ -139,6 +165,7 @@ class ProcessRuns:
         self._closed = {}
         self._callbacks = {}
         self._active = None
+        self._n_collects = 0
 
     def _handle_uncaught(self, uncaught: UncaughtException) -> None:
         for recorder in tuple(self._recorders.values()):

@@ -4144,6 +4144,11 @@
         <translation>尚未发生任何事。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>No fit has started; memory is judged from call to call.</source>
+        <translation>尚未开始 fit；内存按调用逐次判断。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No fold has finished an epoch yet.</source>
         <translation>还没有哪一折报告过轮。</translation>
@@ -6532,13 +6537,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
-        <source>between fits</source>
-        <translation>两个 fit 之间</translation>
+        <source>between fits or while a fit starts</source>
+        <translation>两次 fit 之间或 fit 开始时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between fits: in the script</source>
-        <translation>各次 fit 之间：脚本在两次 fit 之间所做的事中</translation>
+        <source>between fits or while a fit starts: in the script or in Keras</source>
+        <translation>两次 fit 之间或 fit 开始时：在脚本或 Keras 中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -7016,7 +7021,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>fit {fit}</source>
         <translation>第 {fit} 次 fit</translation>
     </message>
@@ -7382,6 +7386,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep one dataset at a time, or leave out cache()</source>
+        <translation>一次只保留一个数据集，或不用 cache()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -9220,6 +9229,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>weights {weights} and optimizer {slots}, from the model's variables</source>
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>without a fit</source>
+        <translation>没有 fit</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>

@@ -7,7 +7,7 @@ import keras
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor_agent import MonitorCallback, collect
-from kmonitor_agent.wire.messages.events import FitStarted, Sample, SessionStarted
+from kmonitor_agent.wire.messages.events import ActionRecord, FitStarted, Sample, SessionStarted
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
 from tests.support.reloading import KERAS
@@ -37,6 +37,39 @@ def test_calls_begin_a_run_and_are_counted(monitor: Any, told: Told):
     assert len(of(SessionStarted, events)) == 1
     assert of(FitStarted, events) == []
     assert max(sample.calls for sample in of(Sample, events)) == 3
+
+
+def test_a_loop_of_collect_begins_the_run_of_a_callback_without_fit(monitor: Any, told: Told):
+    model = small_model()
+    for _ in range(3):
+        model.train_on_batch(X, Y)
+        collect()
+    _sample(monitor)
+
+    events = told(monitor)
+
+    assert len(of(SessionStarted, events)) == 1
+    assert [sample.calls for sample in of(Sample, events)][-1] == 2
+    assert len(of(ActionRecord, events)) == 2
+
+
+def test_one_collect_before_a_fit_begins_nothing(monitor: Any, told: Told):
+    collect()
+
+    assert not monitor._run_recorder._process_session.is_started
+
+    fit(small_model(), monitor)
+
+    assert len(of(SessionStarted, told(monitor))) == 1
+
+
+def test_collect_begins_no_run_where_callbacks_name_several(monitor: Any):
+    other = MonitorCallback("other", hub="off")
+    for _ in range(3):
+        collect()
+
+    runs = [monitor._run_recorder, other._run_recorder]
+    assert not any(run._process_session.is_started for run in runs)
 
 
 def test_what_a_fit_calls_is_no_call_of_its_own(monitor: Any, told: Told):

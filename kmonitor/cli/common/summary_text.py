@@ -62,6 +62,14 @@ def step_text(run: RunSummary) -> str:
     )
 
 
+def calls_text(run: RunSummary) -> str:
+    """Calls outside of fits, "36 calls of predict, evaluate or collect()"; empty if none."""
+    if not run.calls:
+        return ""
+    number = with_plain_spaces(count_text(run.calls))
+    return f"{number} call{'' if run.calls == 1 else 's'} of predict, evaluate or collect()"
+
+
 def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
     readings: dict[str, MetricReading] = {
         "ram": run.ram,

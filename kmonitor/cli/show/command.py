@@ -25,6 +25,7 @@ from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     METRICS,
+    calls_text,
     device_absence,
     field_absence,
     metric_title,
@@ -192,7 +193,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     if is_study(run):
         return [*facts, ("Progress", run_epoch_text(run)), ("Versions", stack)]
     facts += [
-        ("Progress", _progress(run)),
+        ("Progress", progress_text(run)),
         ("Model", ", ".join(filter(None, (run.model, run.optimizer))) or "none yet"),
         ("Versions", stack),
         ("Limits", "; ".join(limit_summary(limit) for limit in run.limits) or "none"),
@@ -206,9 +207,10 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _progress(run: RunSummary) -> str:
+def progress_text(run: RunSummary) -> str:
+    """Last fit with its epoch and step, or the calls of a run that has no fit."""
     if not run.fit:
-        return "no fit yet"
+        return calls_text(run) or "no fit yet"
     return f"fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}"
 
 

@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from kmonitor.cli.common.summary_text import (
+    calls_text,
     labelled_text,
     metric_title,
     run_epoch_text,
@@ -287,7 +288,7 @@ def _progress(run: RunSummary) -> str:
     for_s = with_plain_spaces(duration_text(run.duration_s))
     ran = f"ran for {for_s}" if run.state in ENDED_STATES else f"running for {for_s}"
     if not run.fit:
-        return f"No fit yet, {ran}"
+        return f"{calls_text(run) or 'No fit yet'}, {ran}"
     model = f"{run.model}, " if run.model else ""
     return f"{model}fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}, {ran}"
 

@@ -91,6 +91,7 @@ class Remedy(StrEnum):
     DROP_FIGURES = "keep no figures; closing does not free one that a list keeps"
     DROP_ITERATORS = "keep no iterators of datasets"
     DATASET_ONCE = "create the dataset once"
+    ONE_DATASET = "keep one dataset at a time"
     LIMIT_CACHE = "give the cache a limit that fits into memory"
     SMALL_LOGS = "keep only numbers of the logs"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
@@ -298,7 +299,8 @@ def explain_growth(
 
 
 TRACED_FUNCTION: Final = "tf.function"
-"""Kind of kept objects that each keep their own traces."""
+DATASET: Final = "tf.data.Dataset"
+"""Kinds of kept objects that each keep their own traces."""
 
 
 def _with_functions(
@@ -326,7 +328,7 @@ _OF_PLACES: Final = {
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
     "matplotlib.Figure": Remedy.DROP_FIGURES,
-    "tf.data.Dataset": Remedy.DATASET_ONCE,
+    DATASET: Remedy.DATASET_ONCE,
     "tf.data.Iterator": Remedy.DROP_ITERATORS,
     "keras.History": Remedy.HISTORY_DICT,
     "keras.Model": Remedy.BUILD_ONCE,
@@ -335,13 +337,8 @@ _OF_KINDS: Final = {
 
 _OF_NUMBERS: Final = frozenset(
     {
-        "numpy.ndarray",
-        "tensorflow.Tensor",
-        "torch.Tensor",
-        "jax.Array",
-        "keras.Variable",
-        "pandas.DataFrame",
-        "number",
+        *("numpy.ndarray", "tensorflow.Tensor", "torch.Tensor", "jax.Array", "keras.Variable"),
+        *("pandas.DataFrame", "number"),
     }
 )
 """Kinds of which a script may need a few numbers only."""
@@ -357,6 +354,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     if remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
         # They share a model, whose size would be unknown: it is their logs that are large.
         remedy = Remedy.SMALL_LOGS
+    if kept.kind == DATASET and kept.container:
+        remedy = Remedy.ONE_DATASET  # each fold has its own
     if remedy is None and kept.base:
         remedy = Remedy.COPY_VIEWS
     # The objects of a full one grow.

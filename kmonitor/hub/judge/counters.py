@@ -62,6 +62,8 @@ class Counter:
         kept: Kept objects and their place, as last counted.
         has_stopped: True if the last counts found the same objects there as before.
         most_share: Multiple of the judged growth beyond which kept bytes do not explain it.
+        moments: Positions of the readings among the units, where they are not those of the units:
+            the objects may be counted anywhere in a part of time, `[n]`.
     """
 
     kind: CounterKind
@@ -70,6 +72,7 @@ class Counter:
     kept: KeptObjects | None = None
     has_stopped: bool = False
     most_share: float = math.inf
+    moments: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,15 +339,17 @@ def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[Coun
         counters: See `kept_growth`.
     """
     sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
-    return kept_growth([one for one in sized if _is_kept_evenly(one.values)], growth)
+    return kept_growth([one for one in sized if _is_kept_evenly(one)], growth)
 
 
-def _is_kept_evenly(values: Floats) -> bool:
-    values = values[-_EVEN_BYTES - 1 :]
+def _is_kept_evenly(counter: Counter) -> bool:
+    values = counter.values
     (at,) = np.isfinite(values).nonzero()
+    at = at[at >= len(values) - _EVEN_BYTES - 1]
     if len(at) < _LEAST_READINGS or at[-1] < len(values) - _LATELY:
         return False
-    rates = np.diff(values[at]) / np.diff(at)
+    moments = at if counter.moments is None else counter.moments[at]
+    rates = np.diff(values[at]) / np.diff(moments)
     is_long = bool(values[at[-1]] >= _KEPT_UNITS * np.median(rates))
     return is_long and are_about_even(rates)
 

@@ -52,11 +52,12 @@ class EpochSegments:
         """End the epoch: whole epochs are judged by themselves."""
         self._clear(UnitKind.CALL)
 
-    def count(self, kept: list[KeptObjects]) -> None:
-        """Take a count of the objects that the script keeps."""
+    def count(self, t_s: float, kept: list[KeptObjects]) -> None:
+        """Take a count of the objects that the script keeps, made at a run time, seconds."""
         self.filled.count(kept, self.closed)
         if self._current is not None and kept:
             self._current.kept = kept
+            self._current.counted_s = t_s
 
     def pop_n_fresh(self) -> int:
         """Number of segments closed since the last call."""
@@ -113,5 +114,7 @@ def _joined(first: Unit, second: Unit | None = None) -> Unit:
         first.measured(level, low, second.high[level])
     first.code_regions = second.code_regions
     first.registered = second.registered
-    first.kept = second.kept or first.kept
+    if second.kept:
+        first.kept = second.kept
+        first.counted_s = second.counted_s
     return first

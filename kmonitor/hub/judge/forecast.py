@@ -48,7 +48,7 @@ def forecast_nearest_limit(
         sampled, left = _left(units)
         held = highest_of(metric, sampled, kind)
         found = forecast_limit(_excess(held, left, ahead.fraction), 0.0)
-        if found is not None:
+        if found is not None and found.units <= _TIMES_OBSERVED * len(sampled):
             return _event(ahead, found, sampled, _taken_by_others(held, left))
     found = forecast_limit(values, ahead.limit)
     return None if found is None else _event(ahead, found, units, 0.0)
@@ -73,7 +73,8 @@ def forecast_by_others(
         return None
     found = forecast_limit(-left, 0.0)
     by_others = _taken_by_others(values, left)
-    if found is None or not by_others or found.units > _NEAR_UNITS:
+    horizon = min(_NEAR_UNITS, _TIMES_OBSERVED * len(units))
+    if found is None or not by_others or found.units > horizon:
         return None
     if found.units * spacing(units) > run.near_units(kind, unit_seconds(units)):
         return None
@@ -82,6 +83,11 @@ def forecast_by_others(
 
 
 _NEAR_UNITS: Final = 500.0
+
+_TIMES_OBSERVED: Final = 10.0
+"""Multiple of the observed units for which other processes are expected to go on as they did: in
+twenty seconds a browser that starts takes as much as a leak does in an hour. The run's own growth
+continues."""
 
 
 def forecast_count(

@@ -168,7 +168,7 @@ class RunJudge:
             elif isinstance(event, EpochEnded | SessionStarted):
                 self._segments.end()
             elif isinstance(event, ObjectsCounted):
-                self._segments.count(event.kept)
+                self._segments.count(t_s, event.kept)
         elif not self._has_judged:
             # From an earlier hub: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
@@ -199,7 +199,7 @@ class RunJudge:
         self, metrics: Sequence[VerdictMetric], units: list[Unit], kind: UnitKind, n_fresh: int
     ) -> list[Verdict]:
         new: list[Verdict] = []
-        least = LEAST_SEGMENTS if kind in COUNTED_WITHIN else 1
+        least = LEAST_SEGMENTS if kind is UnitKind.STEP else 1
         for metric in metrics:
             if metric == "temp_disk" and self._units.is_one_disk:
                 continue
@@ -241,7 +241,7 @@ class RunJudge:
         is_quiet = verdict.state in {"measuring", "steady"}
         if UnitKind(verdict.per) in COUNTED_WITHIN:
             return not is_quiet and before.state not in ALARMED_STATES
-        is_within = UnitKind(before.per) in COUNTED_WITHIN
+        is_within = UnitKind(before.per) in COUNTED_WITHIN and before.state != "measuring"
         return not (is_within and verdict.state == "measuring")
 
     def newest_verdicts(self) -> list[Verdict]:
@@ -588,5 +588,5 @@ def _next(
     if metric in COUNT_RULES:
         return next_count_judgement(before, values, COUNT_RULES[metric], room, near_units)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    is_whole = kind not in COUNTED_WITHIN
+    is_whole = kind is not UnitKind.STEP
     return next_judgement(before, values, counters, floor=floor, room=room, is_whole=is_whole)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
-from kmonitor.hub.judge.causes import TRACED_FUNCTION
+from kmonitor.hub.judge.causes import DATASET, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
@@ -225,7 +225,20 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
         for unit in units
     ]
     of_memory = [each for each in newest.values() if each.is_on_device is is_on_device]
-    return [_kept_counter(tables, kept) for kept in of_memory]
+    moments = _moments_of_counts(units)
+    return [replace(_kept_counter(tables, kept), moments=moments) for kept in of_memory]
+
+
+def _moments_of_counts(units: Sequence[Unit]) -> Floats | None:
+    """Positions of the counts among parts of time; None for epochs and fits.
+
+    A part begins with a sample, and its count is made at the end of a call, anywhere in it.
+    """
+    counted_s = _array(unit.counted_s for unit in units)
+    lasted_s = units[-1].start_s - units[0].start_s
+    if lasted_s <= 0.0 or not np.isfinite(counted_s).any():
+        return None
+    return (counted_s - units[0].start_s) / lasted_s * (len(units) - 1)
 
 
 def _kept_counter(
@@ -267,7 +280,7 @@ def _of_place(
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
-    return kept is not None and kept.kind == TRACED_FUNCTION
+    return kept is not None and kept.kind in {DATASET, TRACED_FUNCTION}
 
 
 def _bytes_of(kept: KeptObjects | None) -> float:
@@ -315,7 +328,14 @@ _PARTS: Final = ("steps", "validation", "between_epochs", "between_fits")
 
 def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
     """The same counters for some units only."""
-    return [replace(one, values=one.values[: len(mask)][mask]) for one in counters]
+    return [
+        replace(
+            one,
+            values=one.values[: len(mask)][mask],
+            moments=None if one.moments is None else one.moments[: len(mask)][mask],
+        )
+        for one in counters
+    ]
 
 
 def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:

@@ -175,6 +175,7 @@ class Unit:
         parts: Growth of the process's memory in each part of it: "steps", "validation",
             "between_epochs", "between_fits", bytes; unmeasured parts are absent.
         kept: Objects kept by the script, as last counted in it.
+        counted_s: In a part of time, run time of that count, seconds.
         is_counted: True if they were counted in it; places that are absent have not changed.
         step_s: Median step time, seconds.
         wall_s: Duration of its epochs together, each from the end of the one before to its own
@@ -211,6 +212,7 @@ class Unit:
     changed: dict[str, str] = field(default_factory=dict[str, str])
     parts: dict[str, float] = field(default_factory=dict[str, float])
     kept: list[KeptObjects] = field(default_factory=list[KeptObjects])
+    counted_s: float = math.nan
     is_counted: bool = False
     step_s: float = math.nan
     wall_s: float = math.nan

@@ -91,6 +91,7 @@ def _session_started(record: RunRecord, event: SessionStarted) -> None:
     if is_again:
         return  # what came since its first event, which was lost, is newer
     record.cause = ""
+    record.calls = 0
     record.phase = "idle" if record.fit else "starting"
     record.phase_why = record.liveness = record.liveness_why = ""
     record.faults = {}
@@ -214,6 +215,10 @@ def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
 
 def _sample(record: RunRecord, event: Sample) -> None:
     record.step = event.step if event.fit else record.step
+    record.calls = event.calls
+    if event.calls and record.phase == "starting":
+        record.phase = "idle"
+        record.phase_why = ""
     for field in _METRIC_FIELDS:
         value = getattr(event, field)
         # Charts, cards and limits show whole epochs' medians; a running one's only at first.

@@ -100,8 +100,8 @@ class HubEventLog:
 
     Attributes:
         head: Newest row id that is committed: what desktops may see.
-        unit_ended: Runs with an epoch or a fit that has ended; the judge's dispatcher takes them
-            out.
+        unit_ended: Runs with an epoch or a fit that has ended, or with a sample after a new call
+            outside of fits; the judge's dispatcher takes them out.
         listeners: Called with each appended event of an agent.
         own_listeners: Called with each event of the hub's own: notices and verdicts.
     """
@@ -166,6 +166,7 @@ class HubEventLog:
                 and event.session != record.session
             ):
                 self._end_session(record, "the process was restarted before it responded")
+            calls = record.calls
             t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
@@ -174,7 +175,12 @@ class HubEventLog:
             self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, stored_body))
             self._pending_bytes += len(stored_body) + _ROW_OVERHEAD_BYTES
             record.stored_bytes += len(stored_body) + _STORED_OVERHEAD_BYTES
-            if isinstance(event, _ENDS_UNIT) or self._is_look_due(record, t_s, event):
+            is_sampled_call = record.calls > calls
+            if (
+                is_sampled_call
+                or isinstance(event, _ENDS_UNIT)
+                or self._is_look_due(record, t_s, event)
+            ):
                 self.unit_ended.add(record.run)
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)

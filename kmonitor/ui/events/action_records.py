@@ -145,12 +145,20 @@ def action_icon(action: str) -> str:
 
 
 def position_text(record: ActionRecord) -> str:
-    """Position in the training: "after epoch 22", "in epoch 22, step 512"."""
+    """Position in the training: "after epoch 22", "in epoch 22, step 512", "without a fit"."""
+    if not record.fit:
+        return tr("without a fit")
     if not record.step:
         return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
     return tr("in epoch {epoch}, step {step}").format(
         epoch=record.epoch + 1, step=count_text(record.step)
     )
+
+
+def fit_position_text(record: ActionRecord) -> str:
+    """Fit and position in it: "fit 3, after epoch 22", "without a fit"."""
+    position = position_text(record)
+    return f"{tr('fit {fit}').format(fit=record.fit)}, {position}" if record.fit else position
 
 
 def result_text(record: ActionRecord) -> str:
@@ -268,8 +276,9 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
     """
     title = action_title(record)
     title = title if record.ok else tr("{action} failed").format(action=title)
-    where = tr("fit {fit}").format(fit=record.fit) + ", " + position_text(record)
-    subtitle = " \u00b7 ".join(part for part in (run_name, where, moment) if part)
+    subtitle = " \u00b7 ".join(
+        part for part in (run_name, fit_position_text(record), moment) if part
+    )
     return RecordState(title, subtitle, record.ok, tuple(_facts(record)))
 
 

@@ -9,7 +9,7 @@ from kmonitor.ui.events.action_records import (
     RecordState,
     action_icon,
     action_title,
-    position_text,
+    fit_position_text,
     record_changes,
     record_origin_text,
     record_state,
@@ -261,7 +261,9 @@ def _when(row: int, record: ActionRecord, moment: str) -> ReclaimCell:
     epoch = tr("epoch {n}").format(n=record.epoch + 1)
     if record.step:
         epoch += f".{record.step}"
-    whole = f"{tr('fit {fit}').format(fit=record.fit)}, {position_text(record)}, {moment}"
+    whole = f"{fit_position_text(record)}, {moment}"
+    if not record.fit:
+        return ReclaimCell(moment, float(row), whole)
     return ReclaimCell(f"{moment} \u00b7 {epoch}", float(row), whole)
 
 

@@ -8,6 +8,7 @@ from kmonitor.ui.text.formats import percent_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, CallbackTime, EpochParts
 
+# From a fit's last hook to the first of the next one: Keras prepares a fit before it calls a hook.
 _NAMES: Final[dict[str, str]] = {
     "input": later("waiting for input"),
     "compute": later("compute"),
@@ -17,7 +18,7 @@ _NAMES: Final[dict[str, str]] = {
     "validation": later("validation"),
     "compiling": later("compiling"),
     "between_epochs": later("between epochs"),
-    "between_fits": later("between fits"),
+    "between_fits": later("between fits or while a fit starts"),
     "ours": later("kmonitor"),
     "rest": later("other"),
 }
@@ -31,7 +32,7 @@ _SPENT: Final[dict[str, str]] = {
     "validation": later("on validation"),
     "compiling": later("compiling"),
     "between_epochs": later("between epochs"),
-    "between_fits": later("between fits"),
+    "between_fits": later("between fits or while a fit starts"),
     "ours": later("in kmonitor"),
     "rest": later("on other work"),
 }
@@ -64,7 +65,7 @@ def part_name(name: str) -> str:
 
 
 def spent_text(name: str, callback: str = "") -> str:
-    """Use of a part's time, after "spent": "in callbacks (Progress)", "between fits"."""
+    """Use of a part's time, after "spent": "in callbacks (Progress)", "between epochs"."""
     text = tr(_SPENT[name])
     return f"{text} ({callback})" if callback else text
 

@@ -44,7 +44,8 @@ _STATE_LABELS: Final[dict[RunState, tuple[str, str, Tone]]] = {
 }
 
 _RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
-_STUDY_RUNS: Final = later("Running")
+_RUNS: Final = later("Running")
+_CALLS: Final = later("No fit has started; memory is judged from call to call.")
 _REASONS: Final[dict[RunState, str]] = {
     "starting": later("The process has started, but no fit has."),
     "reclaiming": later("A save, collect or reload is running; training waits for it."),
@@ -83,9 +84,9 @@ def run_state_label(
         is_connected: False: the hub is lost, so that the data of a living run become outdated.
     """
     icon, label, tone = _RESTARTING if is_restarting(summary) else _STATE_LABELS[summary.state]
-    if is_study(summary) and summary.state == "training":
-        label = _STUDY_RUNS
-    why = translated_text(summary.state_why) or _reason(summary.state)
+    if (is_study(summary) and summary.state == "training") or _only_calls(summary):
+        label = _RUNS
+    why = translated_text(summary.state_why) or _reason(summary)
     if summary.clock_ahead_s:
         ahead = tr("The clock on {host} is {time} ahead of this machine's clock.").format(
             host=summary.host, time=duration_text(summary.clock_ahead_s)
@@ -150,6 +151,11 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _reason(state: RunState) -> str:
-    reason = _REASONS.get(state)
+def _only_calls(summary: RunSummary) -> bool:
+    """True for a live run of `evaluate`, `predict` and `collect()` calls, without a fit so far."""
+    return summary.state == "idle" and not summary.fit
+
+
+def _reason(summary: RunSummary) -> str:
+    reason = _CALLS if _only_calls(summary) else _REASONS.get(summary.state)
     return tr(reason) if reason is not None else ""

@@ -251,6 +251,7 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
             "do not keep iterators in {place}: each has buffers and threads of its own"
         ).format(place=place),
         "dataset_once": tr("create the dataset once, outside the loop"),
+        "one_dataset": tr("keep one dataset at a time, or leave out cache()"),
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
         ),

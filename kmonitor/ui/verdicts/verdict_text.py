@@ -357,7 +357,7 @@ def growing_part_text(verdict: Verdict) -> str:
             "between epochs, from on_epoch_end of MonitorCallback to its next on_epoch_begin: in"
             " other callbacks, Keras or actions of kmonitor"
         ),
-        "between_fits": tr("between fits: in the script"),
+        "between_fits": tr("between fits or while a fit starts: in the script or in Keras"),
     }
     if verdict.where == "steps":
         return tr(

@@ -51,9 +51,9 @@ RunState = Literal[
 ]
 """State of a run, according to the hub.
 
-`starting`: session known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
-`silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
-without having reported its end.
+`starting`: session known, no fit or call yet. `idle`: no fit is running. `reclaiming`: an action
+is running. `silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process
+is gone without having reported its end.
 """
 
 ENDED_STATES: frozenset[RunState] = frozenset(
@@ -104,6 +104,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         epochs: Planned epochs of that fit; 0: unknown.
         epochs_done: Number of epochs that ended, in all fits.
         step: Steps done in the running epoch.
+        calls: Number of calls of `evaluate`, `predict` and `collect()` outside of fits, in the
+            newest process.
         steps: Steps per epoch; None: unknown.
         model: Model name of the last fit.
         batch_size: Batch size of the last fit; None: unknown.
@@ -198,6 +200,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     attempt: Count = 0
     tally: StudyTally | None = None
     stalled_wall_s: Wall | None = None
+    calls: Count = 0
 
 
 class RunsRequest(Message, frozen=True, tag="runs"):

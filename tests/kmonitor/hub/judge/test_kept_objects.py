@@ -17,6 +17,8 @@ from kmonitor_agent.wire.messages.events import (
     FieldSources,
     FitEnded,
     FitStarted,
+    FunctionTraces,
+    GraphSize,
     KeptObjects,
     ObjectsCounted,
     Sample,
@@ -327,6 +329,32 @@ def test_two_counts_of_one_more_in_several_units_say_nothing():
     assert verdict.cause == ""
 
 
+def test_a_graph_that_grows_with_kept_datasets_has_them_as_its_cause():
+    """A cached pipeline for each fold: only a function of the pipeline is traced anew."""
+
+    def datasets(unit: int) -> list[KeptObjects]:
+        return [KeptObjects("tf.data.Dataset", unit, None, container="dict", place="train.folds")]
+
+    def with_graph() -> Iterator[Event]:
+        for event in counted(events_of(Growing(ram_mib=8.0, epochs_a_fit=1), 30), datasets):
+            if isinstance(event, GraphSize):
+                of_map = FunctionTraces("Dataset_map_load", event.fit, 18 * event.fit)
+                by_function = [FunctionTraces("one_step_on_data", 1, 100), of_map]
+                operations = 100 + of_map.operations
+                yield replace(
+                    event, operations=operations, traces=1 + event.fit, by_function=by_function
+                )
+            else:
+                yield event
+
+    verdict = judged(with_graph(), "graph")
+
+    assert verdict.state in ALARMED_STATES
+    assert verdict.cause == "kept"
+    assert verdict.kept is not None
+    assert (verdict.kept.place, verdict.advice[0]) == ("train.folds", "one_dataset")
+
+
 def test_histories_say_who_keeps_models_that_are_built_anew():
     def histories(unit: int) -> list[KeptObjects]:
         return [KeptObjects("keras.History", unit, None, container="list", place="train.runs")]
@@ -354,6 +382,8 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, place="Out"), "reset_out"),
         (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
+        (replace(ARRAYS, kind="tf.data.Dataset"), "one_dataset"),
+        (replace(ARRAYS, kind="tf.data.Dataset", container=""), "dataset_once"),
         (replace(ARRAYS, kind="keras.History"), "small_logs"),
         (replace(ARRAYS, base="(8192, 2048)"), "copy_views"),
         (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),

@@ -183,6 +183,25 @@ def test_what_others_take_brings_the_end_nearer_and_is_said():
     assert (alone.of, crowded.of) == ("host", "host")
 
 
+def test_what_others_took_in_a_short_time_is_not_extrapolated_far():
+    """A leak of 8 MiB, while another program starts and takes 20: for 30 units, not for 700."""
+    judge, _ = _judged(events_of(Growing(ram_mib=8.0, left_mib=20_000.0, others_mib=20.0), 30))
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+
+    assert now.forecast is not None
+    assert now.forecast.by_others == 0.0
+    assert now.forecast.units == pytest.approx((20_000 - 29 * 28) / 8, rel=0.05)
+
+
+def test_a_flat_run_is_told_nothing_far_beyond_what_was_observed():
+    judge, _ = _judged(events_of(Growing(left_mib=14_000.0, others_mib=40.0), 30))
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+
+    assert now.forecast is None
+
+
 def test_a_flat_run_is_told_that_others_take_what_is_left():
     judge, said = _judged(events_of(Growing(left_mib=3000.0, others_mib=40.0), 30))
 

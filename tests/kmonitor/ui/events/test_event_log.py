@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kmonitor.ui.events import event_log as module
-from kmonitor.ui.events.action_records import record_origin_text, record_state
+from kmonitor.ui.events.action_records import record_origin_text, record_state, record_summary
 from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState, event_line, superseded_events
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages import events as messages_events
@@ -478,3 +478,12 @@ def test_lines_of_an_ended_run_that_is_looked_at_stand_first_and_stay(
 
     log.select_ended_run("")
     assert [(row.run, row.row) for row in log.rows()] == [("busy", 9), ("dead", 2), ("dead", 1)]
+
+
+def test_a_collect_of_a_run_without_a_fit_names_no_epoch():
+    record = messages_events.ActionRecord(
+        t_s=5.0, action="collect", ok=True, requested_by="script", fit=0, epoch=0, seconds=0.1
+    )
+
+    assert record_summary(record).startswith("Collected without a fit in")
+    assert record_state(record, run_name="r", moment="").subtitle == "r · without a fit"

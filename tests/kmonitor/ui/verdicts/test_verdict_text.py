@@ -604,6 +604,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "drop_iterators",
         "small_logs",
         "dataset_once",
+        "one_dataset",
         "history_dict",
         "limit_cache",
     ],
@@ -620,7 +621,7 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
     [
         ("validation", "92% of it happens in validation"),
         ("between_epochs", "from on_epoch_end of MonitorCallback to its next on_epoch_begin"),
-        ("between_fits", "between fits"),
+        ("between_fits", "between fits or while a fit starts: in the script or in Keras"),
     ],
 )
 def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
