@@ -47,7 +47,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
 )
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
-from kmonitor_agent.frameworks.kept.kinds import kind_of_item, named_kind
+from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
     library_places,
@@ -394,12 +394,13 @@ class KeptObjectWalk:
         sizes = [size for size in map(size_of, items) if size is not None]
         are_sized = len(sizes) * 2 >= len(items)
         if are_sized and not any(size.has_objects or size.kind == DATASET for size in sizes):
-            new = [size for size in sizes if self._reader.is_new(size)]
+            new, new_bytes = self._reader.new_arrays(items)
             if not new:
                 return
-            n_bytes = sum(size.n_bytes or 0 for size in new) * length / len(items)
+            n_bytes = new_bytes * length / len(items)
             is_native = all(size.n_bytes is None for size in new)
-            self._report(new[-1], length, None if is_native else n_bytes, place, capacity)
+            like = most_common(new)
+            self._report(like, length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
             n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
             self._report(named_kind("number"), length, n_bytes, place, capacity)

@@ -164,3 +164,19 @@ def test_first_array_of_a_list_of_constant_length_may_grow():
     (found,) = of_recorder(KeptObjectWalk(walk.lengths), parts)
 
     assert (found.place, found.container, found.n_bytes) == ("Recorder.held", "", 3 * MIB)
+
+
+def test_the_smaller_last_batch_of_an_epoch_does_not_name_the_others():
+    held = [array(0.75 if n % 5 == 4 else 1.0) for n in range(20)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert (found.shape, found.n_bytes) == ("(1024, 256)", 19 * MIB)
+
+
+def test_of_arrays_that_all_differ_the_newest_is_named():
+    held = [array(1.0 + n) for n in range(4)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert found.shape == "(4096, 256)"
