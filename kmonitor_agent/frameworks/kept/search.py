@@ -21,7 +21,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from threading import get_ident
 from types import (
     BuiltinMethodType,
     FunctionType,
@@ -35,8 +34,7 @@ from types import (
 )
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import call_stacks
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
     bounded_results,
@@ -50,11 +48,12 @@ from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
+    iterated_by,
     library_places,
-    locals_of,
     named_variables,
     names_of_shell,
     variables_held,
+    variables_of_calls,
 )
 from kmonitor_agent.frameworks.kept.series import (
     SUBCLASSES,
@@ -66,7 +65,6 @@ from kmonitor_agent.frameworks.kept.series import (
 from kmonitor_agent.frameworks.kept.sizes import (
     DATASET,
     KERAS_MODEL,
-    NUMBER_BYTES,
     TRACED_FUNCTION,
     ObjectSize,
     SizeReader,
@@ -78,7 +76,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
-from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
+from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
@@ -223,12 +221,8 @@ class KeptObjectWalk:
             self._measure_all(containers, place)
 
     def _add_variables(self) -> None:
-        with call_stacks() as stacks:
-            for frame in stacks.get(get_ident(), ()):
-                name = frame.f_code.co_name
-                path = frame.f_code.co_filename
-                if is_script_file(path):
-                    self._add_names(locals_of(frame), name)
+        for name, variables in variables_of_calls():
+            self._add_names(variables, name)
         for name in MODULES.of_script():
             self._add_names(named_variables(instance_dict(sys.modules.get(name))), name)
         self._add_names(named_variables(names_of_shell()), "__main__")
@@ -318,6 +312,7 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif is_exactly(value, FunctionType, GeneratorType):
             self._add_names(variables_held(value), value.__name__)
+            self._waiting += [(each, value.__name__) for each in iterated_by(value)]
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif _is_followed(kind):
@@ -402,7 +397,8 @@ class KeptObjectWalk:
             like = most_common(new)
             self._report(like, length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
-            n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
+            n_bytes = sum(map(bytes_of_number, items)) * length / len(items)
+            n_bytes += self._bytes_of_keys(value, length)
             self._report(named_kind("number"), length, n_bytes, place, capacity)
         else:
             self._owned.update(map(id, items))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
@@ -43,9 +43,6 @@ from kmonitor_agent.frameworks.script_values import (
     own_attributes,
     safe_getattr,
 )
-
-NUMBER_BYTES: Final = 32
-"""Approximate size of a number or None with the pointer to it, bytes."""
 
 KERAS_MODEL: Final = "keras.Model"
 """Kind of a model; the size of one that was called by Keras is unknown: beside its variables it
@@ -398,7 +395,7 @@ class SizeReader:
             each, scale = waiting.popleft()
             nodes += 1
             if is_exactly(each, int, float, bool, type(None)):
-                total.n_bytes += scale * NUMBER_BYTES
+                total.n_bytes += scale * bytes_of_number(each)
                 continue
             if id(each) in self.seen:
                 continue

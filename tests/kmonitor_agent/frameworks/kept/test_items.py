@@ -56,7 +56,7 @@ def test_a_list_in_each_item_counts_with_the_items_only():
     found = last_search({}, result)
 
     assert [each.place for each in found] == ["Recorder.held"]
-    assert found[0].n_bytes == pytest.approx(12 * (5.0 * MIB + 40_000 * 32), rel=0.02)
+    assert found[0].n_bytes == pytest.approx(12 * (5.0 * MIB + 40_000 * 40), rel=0.02)
 
 
 def test_a_list_that_grows_in_a_dict_of_constant_length_is_named():
@@ -180,3 +180,13 @@ def test_of_arrays_that_all_differ_the_newest_is_named():
     (found,) = of_recorder(KeptObjectWalk(), held)
 
     assert found.shape == "(4096, 256)"
+
+
+@pytest.mark.parametrize(
+    ("make", "each"),
+    [(float, 40), (lambda n: n + 1000, 40), (lambda n: n % 5, 8), (lambda _: None, 8)],
+)
+def test_numbers_count_as_python_allocates_them(make: Callable[[int], Any], each: int):
+    (found,) = of_recorder(KeptObjectWalk(), [make(n) for n in range(400_000)])
+
+    assert (found.kind, found.n_bytes) == ("number", 400_000 * each)
