@@ -264,8 +264,8 @@ def explain_growth(
             and supports no cause.
         changed: Differences between the last two traces of functions, by their names.
         is_per_fit: True if a unit is a fit and not an epoch.
-        is_compared: True if the allocations of Python's lines were measured, so that their absence
-            among `grew_with` means that they do not grow.
+        is_compared: True if diagnoses compared lines and objects of Python, and found that it does
+            not retain what grows.
 
     Source: order and counters from trainings in which each cause was built in
         (`tests/integration/test_verdict_causes.py`).

@@ -18,7 +18,6 @@ from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (
     EPOCH_PARTS,
     ActionRecord,
-    Diagnosis,
     EpochEnded,
     EpochStarted,
     Event,
@@ -335,8 +334,6 @@ class RunUnits:
         counts_of: Possible amount of each resource that is counted, by metric.
         is_one_disk: True if temporary files are on the same disk as the fit's folder.
         named: The last six lists of names of these resources, at run times, by metric.
-        allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
-            the line that allocated most; None: no diagnosis in this process.
         uses_torch: False if the process is known to have no PyTorch.
         plan: Plan of the running fit, or of the last one.
         epoch_samples: Memory during the first epoch since the last start or reload.
@@ -355,7 +352,6 @@ class RunUnits:
         self.counts_of: dict[VerdictMetric, float] = {}
         self.is_one_disk = False
         self.named: dict[str, deque[ResourcesNamed]] = {}
-        self.allocated: tuple[float, str] | None = None
         self.uses_torch = True
         self.epoch_samples = FirstEpochSamples()
         self.plan = FitPlan()
@@ -461,7 +457,6 @@ class RunUnits:
                 self._kind = (event.parameters, self._kind[1])
             case SessionStarted():
                 self._complete_epoch()
-                self.allocated = None
                 self.uses_torch = event.backend in {"", "torch"} or "torch" in event.versions
                 self._restart(t_s)
             case ActionRecord() if event.ok and event.action == "reload" and not event.unchanged:
@@ -471,9 +466,6 @@ class RunUnits:
                 self.limits = event.limits
             case FieldSources():
                 self._sources(event)
-            case Diagnosis() if event.allocations:
-                grown = sum(max(0, each.grown_bytes) for each in event.allocations)
-                self.allocated = (float(grown), event.allocations[0].location)
             case _:
                 pass
 

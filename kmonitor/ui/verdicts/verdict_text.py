@@ -294,6 +294,12 @@ def _memory_cause_text(verdict: Verdict) -> str:
         texts["python"] = tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
         ).format(line=name)
+    if name and verdict.cause == "malloc":
+        texts["malloc"] = tr(
+            "of what Python allocates in an epoch and still holds at its end, most is from {line},"
+            " and older memory is freed; memory allocated with malloc grows, and kmonitor has not"
+            " found what retains it"
+        ).format(line=name)
     return _with_rate(texts.get(verdict.cause, ""), verdict)
 
 
