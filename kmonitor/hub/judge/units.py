@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.bounded_places import FilledPlaces
-from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.detectors import UnitKind
+from kmonitor.hub.judge.first_epoch import FirstEpochSamples
 from kmonitor.hub.judge.growth import MAX_UNITS
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (

@@ -254,6 +254,9 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
         ),
+        "limit_queue": tr(
+            "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
+        ),
         "small_logs": tr(
             "keep only the numbers in history.history: arrays that callbacks put into the logs"
             " stay there"

@@ -606,6 +606,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "dataset_once",
         "history_dict",
         "limit_cache",
+        "limit_queue",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
