@@ -4,6 +4,9 @@ Blocks of shared memory are counted in bytes, and named where these explain the 
 open files and child processes have no known size: what a thread holds as its arguments, or a file
 as its buffer, is malloc's. So they are named only where nothing that is counted in bytes says
 more than malloc does, and as what fits.
+
+Where the cause is open even so, objects that the script keeps are named if they explain a quarter
+of the growth, with their share.
 """
 
 from collections.abc import Mapping, Sequence

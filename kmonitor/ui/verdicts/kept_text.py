@@ -123,7 +123,7 @@ def retained_text(verdict: Verdict, kept: KeptObjects) -> str:
     n = one.per_unit / each if each > 0.0 else 0.0
     if n < _LEAST_COUNT:
         return tr("{what} ({size} each)").format(what=text, size=size)
-    return f"{text} ({counted_change_text(n)} \u00d7 {size})"
+    return f"{text} ({counted_change_text(max(1.0, n))} \u00d7 {size})"
 
 
 _LEAST_COUNT: Final = 0.95

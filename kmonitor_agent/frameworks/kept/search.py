@@ -1,15 +1,15 @@
 # pyright: basic
 """Search for objects that a script keeps: contents of lists, dicts and attributes, by place.
 
-It begins where a script keeps things (variables of its modules and functions, its callbacks and
-models, what the model that is fitted is made of and compiled with, the data of the fit) and where
-libraries keep them for it (pyplot's figures, a notebook's `Out`, the last traceback, finalizers,
-handlers of `logging`, TensorFlow's root graph), and follows attributes and containers from there.
-Objects of Keras itself only lead to those of the script, and objects of Python's library are
-containers or nothing. That takes 1 to 15 ms, where a walk over all objects of the garbage
-collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which the
-collector does not track. Objects kept elsewhere, in a cache of another library or by native code,
-are not found.
+It begins where a script keeps things (variables of its modules, and of its functions in all
+threads, its callbacks and models, what the model that is fitted is made of and compiled with, the
+data of the fit) and where libraries keep them for it (pyplot's figures, a notebook's `Out`, the
+last traceback, finalizers, handlers of `logging`, TensorFlow's root graph), and follows attributes
+and containers from there. Objects of Keras itself only lead to those of the script, and objects of
+Python's library are containers or nothing. That takes 1 to 15 ms, where a walk over all objects of
+the garbage collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which
+the collector does not track. Objects kept elsewhere, in a cache of another library or by native
+code, are not found.
 
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """

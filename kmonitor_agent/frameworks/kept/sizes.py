@@ -457,8 +457,13 @@ def _own_bytes(value: Any) -> int:
         return base.__sizeof__(value)
     if is_instance(value, type):
         return type.__sizeof__(value)
+    if base is list:
+        return _LIST_BYTES
     return bytes_of_buffer(value) or _NODE_BYTES
 
+
+_LIST_BYTES: Final = 80
+"""Size of a list without the pointers to its items, which count with them."""
 
 _HASHED: Final = (dict, set, frozenset)
 """Containers whose tables take more than a pointer for each item."""
