@@ -9,7 +9,7 @@ import re
 import sys
 import weakref
 from collections.abc import Iterator
-from threading import get_ident
+from threading import get_ident, gettrace
 from types import FrameType, FunctionType, GeneratorType
 from typing import Any, Final
 
@@ -120,7 +120,7 @@ def variables_of_calls() -> list[tuple[str, list[tuple[str, Any]]]]:
     with call_stacks() as stacks:
         # Not in a list of frames: this very call is among them.
         for thread in sorted(stacks, key=lambda each: each != own):
-            for frame in stacks[thread]:
+            for frame in () if thread != own and _is_traced() else stacks[thread]:
                 code = frame.f_code
                 if len(found) < _MOST_CALLS and is_script_file(code.co_filename):
                     found.append((code.co_name, locals_of(frame)))
@@ -128,6 +128,15 @@ def variables_of_calls() -> list[tuple[str, list[tuple[str, Any]]]]:
 
 
 _MOST_CALLS: Final = 100
+
+
+def _is_traced() -> bool:
+    """True if a debugger or the like traces calls, perhaps those of other threads.
+
+    Up to Python 3.12, when its function returns, a call's variables are set to the copy that the
+    frame keeps, and the copy that was read here is cleared.
+    """
+    return sys.gettrace() is not None or gettrace() is not None
 
 
 def named_variables(names: dict[str, Any]) -> list[tuple[str, Any]]:

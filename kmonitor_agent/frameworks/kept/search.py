@@ -122,7 +122,7 @@ _LEAST_TEXT: Final = LEAST_BYTES // 8
 _LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
 _FEWEST: Final = 2
-_NEWEST: Final = 9
+_NEWEST: Final = 17
 """Number of items whose trees are measured; several may belong together and share contents."""
 
 _MOST_IN_TREES: Final = 1000

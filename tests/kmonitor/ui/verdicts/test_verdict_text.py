@@ -389,6 +389,14 @@ KEPT = replace(
 )
 
 
+def test_no_part_of_an_object_is_said_to_be_kept():
+    grew = [CorrelatedGrowth("kept_bytes", 1.43 * MIB, MIB, 2 * MIB, "Recorder.history")]
+
+    text = with_plain_spaces(cause_text(replace(KEPT, grew_with=grew)))
+
+    assert "+1.43 MiB / epoch (1 \u00d7 1.5 MiB)" in text
+
+
 def test_what_the_script_keeps_is_named_with_its_place_and_size():
     text = with_plain_spaces(cause_text(KEPT))
 

@@ -190,3 +190,14 @@ def test_numbers_count_as_python_allocates_them(make: Callable[[int], Any], each
     (found,) = of_recorder(KeptObjectWalk(), [make(n) for n in range(400_000)])
 
     assert (found.kind, found.n_bytes) == ("number", 400_000 * each)
+
+
+def test_items_of_which_three_share_an_array_count_most_of_each_array():
+    held: list[Any] = []
+    for _ in range(10):
+        shared = array(4.0)
+        held += [{"data": shared, "n": n} for n in range(3)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert 0.75 * 40 * MIB <= (found.n_bytes or 0.0) <= 1.1 * 40 * MIB

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kmonitor_agent.frameworks.kept import places
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
@@ -465,7 +466,12 @@ def start_loading() -> tuple[threading.Thread, threading.Event]:
     return thread, loader.is_over
 
 
-def test_variables_of_other_threads_of_the_script_are_searched():
+@pytest.mark.parametrize("hook", [None, print])
+def test_calls_of_other_threads_are_searched_unless_a_debugger_traces_them(
+    hook: Callable[..., Any] | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(places, "gettrace", lambda: hook)
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
     thread, is_over = start_loading()
     try:
         found = KeptObjectWalk().search([], None)
@@ -473,6 +479,7 @@ def test_variables_of_other_threads_of_the_script_are_searched():
         is_over.set()
         thread.join()
 
-    assert ("Loader.waiting", "Queue", 5) in {
+    is_found = ("Loader.waiting", "Queue", 5) in {
         (each.place, each.container, each.count) for each in found
     }
+    assert is_found == (hook is None)
