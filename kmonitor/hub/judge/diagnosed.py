@@ -1,9 +1,9 @@
 """Evidence of *Diagnose*: lines of Python that allocated memory, and types that became numerous.
 
-Lines are traced from a safe point to the end of an epoch or fit. What was allocated before is not
-traced, so that a queue whose oldest entries are taken out seems to grow by all that was put in.
-And buffers of tensors are allocated by native code: that Python keeps them shows in the number of
-its objects, against the diagnosis before.
+Lines are traced from a safe point to the end of an epoch or fit. Memory that was allocated before
+is not traced, so that a queue whose oldest entries are taken out seems to grow by all that was put
+in. Buffers of tensors are allocated by native code: only the number of their objects, against the
+diagnosis before, shows that Python keeps them.
 """
 
 import math

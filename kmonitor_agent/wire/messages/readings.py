@@ -320,8 +320,7 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         is_part: True if the objects are items that hold such an array or tensor beside others:
             `shape` and `dtype` are those of the largest.
         capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)`,
-            `deque(maxlen=100)` or `queue.Queue(maxsize=100)`; None: there is none, or it is
-            unknown.
+            `deque(maxlen=100)` or a queue with `maxsize`; None: there is none, or it is unknown.
     """
 
     kind: Name
