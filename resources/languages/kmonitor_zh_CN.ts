@@ -7117,6 +7117,11 @@
         <translation>给它一个内存放得下的上限：lru_cache(maxsize=...)、deque(maxlen=...)</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)</source>
+        <translation>给它一个内存放得下的最大长度：queue.Queue(maxsize=...)、deque(maxlen=...)</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>give it more CPUs, or start fewer threads and workers</source>
         <translation>给它更多处理器，或少启动线程和 worker</translation>
@@ -8027,6 +8032,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>objects</source>
         <translation>对象</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>of what Python allocates in an epoch and still holds at its end, most is from {line}, and older memory is freed; memory allocated with malloc grows, and kmonitor has not found what retains it</source>
+        <translation>Python 在一轮中分配并在轮末仍占用的内存，大部分来自 {line}，而较早的内存被释放；用 malloc 分配的内存在增长，kmonitor 没有找到保留它的地方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>

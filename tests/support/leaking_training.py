@@ -73,7 +73,7 @@ class Diagnoses(keras.callbacks.Callback):
         self._monitor = monitor
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if epoch == UNITS - 4:
+        if epoch in {UNITS - 8, UNITS - 4}:
             self._monitor.request("diagnose")
 
 

@@ -3,18 +3,15 @@
 Memory may also rise once, within the first epoch, as a cache of data fills.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import Final
-
-import numpy as np
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import KEPT, CounterGrowth, CounterKind
-from kmonitor.hub.judge.growth import Floor, Growth
-from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.growth import Growth
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 
@@ -84,6 +81,7 @@ class Remedy(StrEnum):
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
     COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
+    LIMIT_QUEUE = "give the queue or replay memory a maximum number of objects"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
@@ -265,8 +263,8 @@ def explain_growth(
             and supports no cause.
         changed: Differences between the last two traces of functions, by their names.
         is_per_fit: True if a unit is a fit and not an epoch.
-        is_compared: True if the allocations of Python's lines were measured, so that their absence
-            among `grew_with` means that they do not grow.
+        is_compared: True if diagnoses compared lines and objects of Python, and found that it does
+            not retain what grows.
 
     Source: order and counters from trainings in which each cause was built in
         (`tests/integration/test_verdict_causes.py`).
@@ -362,6 +360,8 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     has_room = kept.capacity is not None and kept.count < kept.capacity
     if has_room or kept.container == "functools.cache":
         remedy = Remedy.LIMIT_CACHE
+    if remedy is None and _is_queue(kept):
+        remedy = Remedy.LIMIT_QUEUE
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS
     if remedy is None:
@@ -369,6 +369,19 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
         return replace(found, kept=kept, advice=(*limits, *found.advice))
     others = (each for each in found.advice if each not in {remedy, Remedy.KEEP_NUMBERS})
     return replace(found, kept=kept, advice=(remedy, *others))
+
+
+_QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "deque"})
+_OF_QUEUES: Final = re.compile(r"queue|deque|replay|memory", re.IGNORECASE)
+"""Names that scripts give to queues, and to lists of transitions to learn from."""
+
+
+def _is_queue(kept: KeptObjects) -> bool:
+    """True for objects that are taken out, or drawn, again: numbers would not do."""
+    name = kept.place.rpartition(".")[2]
+    is_list = kept.container in {"list", "UserList"} and _OF_QUEUES.search(name) is not None
+    is_queue = kept.container in _QUEUES or is_list
+    return is_queue and kept.capacity is None and kept.kind != "number"
 
 
 _MANY: Final = 8
@@ -492,106 +505,3 @@ def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
     rise = Slope(first.rise, first.rise, first.rise)
     because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
     return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
-
-
-FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
-"""32 MiB, or a fiftieth of the memory in use: any first epoch may take less."""
-
-_SEGMENTS: Final = 10
-_START: Final = 4
-"""Number of parts of the epoch that are left out: tracing and first buffers fall there."""
-
-_LEAST_SEGMENTS: Final = 7
-"""Segments that need a sample; a busy machine leaves gaps."""
-
-_MIDDLE: Final = 6
-_LEAST_OF_HALF: Final = 0.25
-_FEWEST_LATER: Final = 2
-
-
-def first_unit_rise(
-    t_s: Floats,
-    values: Floats,
-    span_s: tuple[float, float],
-    later: Floats,
-) -> FirstUnitRise | None:
-    """Rise of memory while the first unit ran; None if it was not even, or small.
-
-    Args:
-        t_s: Rising times of the samples, seconds, `[m]`.
-        values: Memory at them, bytes, finite, `[m]`.
-        span_s: Begin and end of the unit.
-        later: Smallest sample of each unit after it, `[n]`; at least two are needed.
-    """
-    if len(later) < _FEWEST_LATER:
-        return None
-    edges = np.searchsorted(t_s, np.linspace(*span_s, _SEGMENTS + 1))
-    segments = [values[first:last] for first, last in pairwise(edges)]
-    measured = [at for at, part in enumerate(segments) if len(part)]
-    if len(measured) < _LEAST_SEGMENTS:
-        return None
-    # As everywhere the lower envelope: what a batch takes for a moment does not count.
-    lows = [float(segments[at].min()) for at in measured]
-    lowest = np.interp(np.arange(_SEGMENTS), measured, lows)
-    early = lowest[_MIDDLE] - lowest[_START]
-    late = lowest[-1] - lowest[_MIDDLE]
-    rise = early + late
-    if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):
-        return None
-    if min(early, late) < _LEAST_OF_HALF * rise:
-        return None
-    return FirstUnitRise(float(rise), float(np.median(later) - lowest[-1]))
-
-
-_MOST_KEPT: Final = 1_000
-"""Maximum number of samples; above it, every second one is dropped."""
-
-
-class FirstEpochSamples:
-    """Samples of memory within the first epoch. Owned by the judging thread."""
-
-    def __init__(self) -> None:
-        self._t_s: list[float] = []
-        self._values: list[float] = []
-        self._epoch_start_s: float | None = None
-        self._ended_s: float | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """True while the epoch runs."""
-        return self._epoch_start_s is not None and self._ended_s is None
-
-    def begin(self, t_s: float) -> None:
-        """Begin the epoch; later ones change nothing."""
-        if self._epoch_start_s is None:
-            self._epoch_start_s = t_s
-
-    def end(self, t_s: float) -> None:
-        """End the epoch; later ends change nothing."""
-        if self._ended_s is None:
-            self._ended_s = t_s
-
-    def samples(self, t_s: Floats, values: Floats) -> None:
-        """Take samples, bytes, NaN where not read; none is kept outside of the first epoch."""
-        if not self.is_open:
-            return
-        is_finite = np.isfinite(values)
-        self._t_s += t_s[is_finite].tolist()
-        self._values += values[is_finite].tolist()
-        while len(self._t_s) > _MOST_KEPT:
-            self._t_s = self._t_s[::2]
-            self._values = self._values[::2]
-
-    def found(self, later: Sequence[float]) -> FirstUnitRise | None:
-        """Rise of memory in the first epoch.
-
-        Args:
-            later: Smallest sample of each epoch after it, bytes.
-        """
-        if self._epoch_start_s is None or self._ended_s is None:
-            return None
-        times = np.array(self._t_s)
-        values = np.array(self._values)
-        return first_unit_rise(
-            times, values, (self._epoch_start_s, self._ended_s), np.array(later)
-        )

@@ -4,6 +4,9 @@ Blocks of shared memory are counted in bytes, and named where these explain the 
 open files and child processes have no known size: what a thread holds as its arguments, or a file
 as its buffer, is malloc's. So they are named only where nothing that is counted in bytes says
 more than malloc does, and as what fits.
+
+Where the cause is open even so, objects that the script keeps are named if they explain a quarter
+of the growth, with their share.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +16,14 @@ from typing import Final
 import numpy as np
 
 from kmonitor.base.trend import Slope, theil_sen_slope
-from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation
-from kmonitor.hub.judge.counters import CounterKind
+from kmonitor.hub.judge.causes import (
+    Cause,
+    Confidence,
+    GrowthExplanation,
+    Remedy,
+    explain_growth,
+)
+from kmonitor.hub.judge.counters import Counter, CounterKind, kept_growth
 from kmonitor.hub.judge.counts import explain_count, grown_names
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import Growth
@@ -72,6 +81,34 @@ def with_resources(
         if holder.advice and _names_a_unit(tables, units) >= _NAMED_A_UNIT:
             return _retained_by(holder, found)
     return found
+
+
+_PARTLY: Final = 0.25
+"""Share of the growth from which kept objects are named where nothing explains more."""
+
+
+def with_partly_kept(
+    found: GrowthExplanation, growth: Growth, counters: Sequence[Counter]
+) -> GrowthExplanation:
+    """The explanation of RAM with objects that explain a part of growth whose cause is open.
+
+    Args:
+        counters: Counts over the same units as the judged series.
+    """
+    is_sized = any(one.kind is CounterKind.PYTHON_BYTES for one in found.because)
+    if found.cause not in _OPEN | {Cause.NATIVE} or is_sized:
+        return found
+    sized = [one for one in counters if one.kind is CounterKind.KEPT_BYTES]
+    kept = explain_growth(growth, kept_growth(sized, growth, _PARTLY))
+    if kept is None or kept.cause is not Cause.KEPT:
+        return found
+    # Most of the growth is still open: what may help to find its cause comes last.
+    advice = (each for each in kept.advice if each is not Remedy.RESTART)
+    return replace(
+        kept,
+        because=(*kept.because, *found.because),
+        advice=tuple(dict.fromkeys((*advice, *found.advice))),
+    )
 
 
 def _with_block_names(

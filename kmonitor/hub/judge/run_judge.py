@@ -46,6 +46,7 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
+from kmonitor.hub.judge.diagnosed import Diagnoses, with_diagnosis
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import (
     forecast_by_others,
@@ -55,18 +56,13 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.resources_beside import with_resources
+from kmonitor.hub.judge.resources_beside import with_partly_kept, with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
 from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.uncollected import uncollected_growth
-from kmonitor.hub.judge.unit_series import (
-    allocation_growth,
-    counters_of,
-    cut,
-    values_of,
-)
+from kmonitor.hub.judge.unit_series import counters_of, cut, values_of
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor.hub.judge.verdicts import (
     JudgementDetails,
@@ -141,6 +137,7 @@ class RunJudge:
     def __init__(self) -> None:
         self.row = 0
         self._units = RunUnits()
+        self._diagnoses = Diagnoses()
         self._segments = EpochSegments()
         self._unit_kind = UnitKind.EPOCH
         self._has_judged = False
@@ -163,6 +160,7 @@ class RunJudge:
         elif not isinstance(event, Verdict):
             self._tried.read(event, self._newest.values())
             self._units.add(t_s, event)
+            self._diagnoses.read(t_s, event)
             if isinstance(event, EpochStarted):
                 self._segments.begin()
             elif isinstance(event, EpochEnded | SessionStarted):
@@ -531,20 +529,24 @@ class RunJudge:
             grew_with = with_newest_kept(grew_with, kept_growth(counters, growth))
         if judgement.state is GrowthState.RISING and not grew_with:
             return None  # it is too early to look for what was not counted
+        diagnosed = self._diagnoses.found(growth, kind)
         if metric == "ram" and growth.is_growing:
-            grew_with += allocation_growth(self._units.allocated, growth)
+            grew_with += diagnosed.lines
         found = explain_growth(
             growth,
             grew_with,
             changed=measured[-1].changed,
             is_per_fit=is_per_fit,
-            is_compared=self._units.allocated is not None,
+            is_compared=diagnosed.is_native,
         )
-        if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
+        if found is None or (kind in COUNTED_WITHIN and found.cause is Cause.UNKNOWN):
             return None  # most is counted between epochs only
-        if metric != "ram" or found is None:
+        found = with_diagnosis(found, diagnosed)
+        if metric != "ram":
             return found
-        return with_resources(found, growth, measured, kind, self._units.named)
+        found = with_resources(found, growth, measured, kind, self._units.named)
+        is_alarmed = judgement.state in ALARMED and growth.is_growing
+        return with_partly_kept(found, growth, counters) if is_alarmed else found
 
     def _of_earlier_rise(
         self,

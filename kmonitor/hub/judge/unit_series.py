@@ -10,14 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
 from kmonitor.hub.judge.causes import DATASET, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
-    CounterGrowth,
     CounterKind,
     PlaceKey,
     place_key,
@@ -30,8 +28,6 @@ from kmonitor_agent.wire.messages.events import KeptObjects
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _LATELY: Final = 5
-_SHARE_EXPLAINED: Final = 0.4
-"""Share of the growth from which an allocation explains it."""
 
 
 def _on_host(unit: Unit) -> float:
@@ -336,21 +332,6 @@ def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
         )
         for one in counters
     ]
-
-
-def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:
-    """Python's allocations in an epoch, as *Diagnose* saw them, if they explain growth per unit.
-
-    Args:
-        allocated: Bytes, and the line that allocated most; None: no diagnosis.
-    """
-    if allocated is None or growth.slope is None:
-        return []
-    grown, function = allocated
-    if grown < _SHARE_EXPLAINED * growth.slope.middle:
-        return []
-    # One look has no interval.
-    return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
 
 
 def _step_times(units: Sequence[Unit], kind: UnitKind) -> Floats:

@@ -11,14 +11,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.bounded_places import FilledPlaces
-from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.detectors import UnitKind
+from kmonitor.hub.judge.first_epoch import FirstEpochSamples
 from kmonitor.hub.judge.growth import MAX_UNITS
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (
     EPOCH_PARTS,
     ActionRecord,
-    Diagnosis,
     EpochEnded,
     EpochStarted,
     Event,
@@ -337,8 +336,6 @@ class RunUnits:
         counts_of: Possible amount of each resource that is counted, by metric.
         is_one_disk: True if temporary files are on the same disk as the fit's folder.
         named: The last six lists of names of these resources, at run times, by metric.
-        allocated: Bytes that Python allocated in one epoch according to the last *Diagnose*, and
-            the line that allocated most; None: no diagnosis in this process.
         uses_torch: False if the process is known to have no PyTorch.
         plan: Plan of the running fit, or of the last one.
         epoch_samples: Memory during the first epoch since the last start or reload.
@@ -357,7 +354,6 @@ class RunUnits:
         self.counts_of: dict[VerdictMetric, float] = {}
         self.is_one_disk = False
         self.named: dict[str, deque[ResourcesNamed]] = {}
-        self.allocated: tuple[float, str] | None = None
         self.uses_torch = True
         self.epoch_samples = FirstEpochSamples()
         self.plan = FitPlan()
@@ -463,7 +459,6 @@ class RunUnits:
                 self._kind = (event.parameters, self._kind[1])
             case SessionStarted():
                 self._complete_epoch()
-                self.allocated = None
                 self.uses_torch = event.backend in {"", "torch"} or "torch" in event.versions
                 self._restart(t_s)
             case ActionRecord() if _begins_anew(event):
@@ -473,9 +468,6 @@ class RunUnits:
                 self.limits = event.limits
             case FieldSources():
                 self._sources(event)
-            case Diagnosis() if event.allocations:
-                grown = sum(max(0, each.grown_bytes) for each in event.allocations)
-                self.allocated = (float(grown), event.allocations[0].location)
             case _:
                 pass
 

@@ -123,7 +123,7 @@ def retained_text(verdict: Verdict, kept: KeptObjects) -> str:
     n = one.per_unit / each if each > 0.0 else 0.0
     if n < _LEAST_COUNT:
         return tr("{what} ({size} each)").format(what=text, size=size)
-    return f"{text} ({counted_change_text(n)} \u00d7 {size})"
+    return f"{text} ({counted_change_text(max(1.0, n))} \u00d7 {size})"
 
 
 _LEAST_COUNT: Final = 0.95
@@ -254,6 +254,9 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "one_dataset": tr("keep one dataset at a time, or leave out cache()"),
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
+        ),
+        "limit_queue": tr(
+            "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
         ),
         "small_logs": tr(
             "keep only the numbers in history.history: arrays that callbacks put into the logs"

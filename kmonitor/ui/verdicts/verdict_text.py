@@ -290,11 +290,23 @@ def _memory_cause_text(verdict: Verdict) -> str:
         return f"{built}; {retained_text(verdict, verdict.kept)}"
     if name and verdict.cause in {"retained_traces", "disused_traces", "blocks"}:
         return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
-    if name and verdict.cause == "python":
-        texts["python"] = tr(
+    text = _line_text(verdict) if name else ""
+    return _with_rate(text or texts.get(verdict.cause, ""), verdict)
+
+
+def _line_text(verdict: Verdict) -> str:
+    """Cause with the line of the script that allocated most; empty if it is of no line."""
+    texts = {
+        "python": tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
-        ).format(line=name)
-    return _with_rate(texts.get(verdict.cause, ""), verdict)
+        ),
+        "malloc": tr(
+            "of what Python allocates in an epoch and still holds at its end, most is from {line},"
+            " and older memory is freed; memory allocated with malloc grows, and kmonitor has not"
+            " found what retains it"
+        ),
+    }
+    return texts.get(verdict.cause, "").format(line=verdict.name)
 
 
 _COUNTED_BYTES: Final = {

@@ -16,6 +16,23 @@ from kmonitor_agent.frameworks.script_values import (
 _EMPTY_BYTES: Final = bytearray().__sizeof__()
 
 
+_POINTER_BYTES: Final = 8
+_NUMBER_BYTES: Final = 32
+"""Size of a float or an int, whose 24 and 28 bytes Python rounds up to a multiple of 16."""
+
+_SHARED_INTS: Final = range(-5, 257)
+
+
+def bytes_of_number(value: Any) -> int:
+    """Size of a number or None with the pointer to it, bytes; of one that exists once the latter.
+
+    Args:
+        value: An int, float, bool or None of Python's own class.
+    """
+    is_shared = not is_exactly(value, int, float) or (type(value) is int and value in _SHARED_INTS)
+    return _POINTER_BYTES if is_shared else _POINTER_BYTES + _NUMBER_BYTES
+
+
 def bytes_of_buffer(value: Any) -> int:
     """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
     kind: Any = type(value)

@@ -180,6 +180,9 @@ def capacity_of(value: Any) -> int | None:
     """Number of items that a container holds at most; None: there is no limit."""
     if type(value) is Series:
         return value.capacity
+    if class_module(type(value)) == "queue":
+        size = instance_dict(value).get("maxsize")
+        return size if type(size) is int and size > 0 else None
     value = _storage(value)
     return _MAXLEN.__get__(value) if is_instance(value, deque) else None
 

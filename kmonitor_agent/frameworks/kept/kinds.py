@@ -1,7 +1,8 @@
 # pyright: basic
 """Kinds of objects that a script keeps, by which they are named to the user."""
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Final
 
@@ -22,6 +23,18 @@ from kmonitor_agent.frameworks.script_values import (
 
 def named_kind(kind: str) -> ObjectSize:
     return ObjectSize(kind, 0, 0)
+
+
+def most_common(sizes: Sequence[ObjectSize]) -> ObjectSize:
+    """The newest one with the most common shape: the last batch of an epoch may be smaller.
+
+    Args:
+        sizes: At least one, the newest last.
+    """
+    shapes = Counter((each.kind, each.shape, each.dtype) for each in reversed(sizes))
+    (shape, _), *_ = shapes.most_common(1)
+    newest = (each for each in reversed(sizes) if (each.kind, each.shape, each.dtype) == shape)
+    return next(newest, sizes[-1])
 
 
 _PLAIN: Final = (list, tuple, dict, set, frozenset, deque)

@@ -9,8 +9,8 @@ import re
 import sys
 import weakref
 from collections.abc import Iterator
-from threading import get_ident
-from types import FrameType, FunctionType
+from threading import get_ident, gettrace
+from types import FrameType, FunctionType, GeneratorType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import (
@@ -21,7 +21,7 @@ from kmonitor_agent.call_stacks import (
     is_keras_frame,
 )
 from kmonitor_agent.frameworks.kept.containers import length_of
-from kmonitor_agent.frameworks.kept.sizes import attributes_of_function, closure_of
+from kmonitor_agent.frameworks.kept.sizes import attributes_of_function, closure_of, held_beside
 from kmonitor_agent.frameworks.kept.tasks import TASKS
 from kmonitor_agent.frameworks.script_files import is_script_file
 from kmonitor_agent.frameworks.script_values import (
@@ -95,6 +95,48 @@ def variables_held(value: Any) -> list[tuple[str, Any]]:
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return locals_of(frame)
+
+
+def iterated_by(value: Any) -> list[Any]:
+    """Objects that a generator of the script refers to, as what its loops iterate over.
+
+    A loop's iterator has no name. It is on the stack of the call, which cannot be read while the
+    generator runs.
+    """
+    is_generator = type(value) is GeneratorType
+    frame = generator_frame(value) if is_generator else None
+    if frame is None or not is_script_file(frame.f_code.co_filename):
+        return []
+    return held_beside(value, {})
+
+
+def variables_of_calls() -> list[tuple[str, list[tuple[str, Any]]]]:
+    """Names and variables of the script's functions that run, those of this thread first.
+
+    Threads of the script count too: one that loads batches refers to the queue it fills.
+    """
+    found: list[tuple[str, list[tuple[str, Any]]]] = []
+    own = get_ident()
+    with call_stacks() as stacks:
+        # Not in a list of frames: this very call is among them.
+        for thread in sorted(stacks, key=lambda each: each != own):
+            for frame in () if thread != own and _is_traced() else stacks[thread]:
+                code = frame.f_code
+                if len(found) < _MOST_CALLS and is_script_file(code.co_filename):
+                    found.append((code.co_name, locals_of(frame)))
+    return found
+
+
+_MOST_CALLS: Final = 100
+
+
+def _is_traced() -> bool:
+    """True if a debugger or the like traces calls, perhaps those of other threads.
+
+    Up to Python 3.12, when its function returns, a call's variables are set to the copy that the
+    frame keeps, and the copy that was read here is cleared.
+    """
+    return sys.gettrace() is not None or gettrace() is not None
 
 
 def named_variables(names: dict[str, Any]) -> list[tuple[str, Any]]:

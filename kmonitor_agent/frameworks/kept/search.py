@@ -1,15 +1,15 @@
 # pyright: basic
 """Search for objects that a script keeps: contents of lists, dicts and attributes, by place.
 
-It begins where a script keeps things (variables of its modules and functions, its callbacks and
-models, what the model that is fitted is made of and compiled with, the data of the fit) and where
-libraries keep them for it (pyplot's figures, a notebook's `Out`, the last traceback, finalizers,
-handlers of `logging`, TensorFlow's root graph), and follows attributes and containers from there.
-Objects of Keras itself only lead to those of the script, and objects of Python's library are
-containers or nothing. That takes 1 to 15 ms, where a walk over all objects of the garbage
-collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which the
-collector does not track. Objects kept elsewhere, in a cache of another library or by native code,
-are not found.
+It begins where a script keeps things (variables of its modules, and of its functions in all
+threads, its callbacks and models, what the model that is fitted is made of and compiled with, the
+data of the fit) and where libraries keep them for it (pyplot's figures, a notebook's `Out`, the
+last traceback, finalizers, handlers of `logging`, TensorFlow's root graph), and follows attributes
+and containers from there. Objects of Keras itself only lead to those of the script, and objects of
+Python's library are containers or nothing. That takes 1 to 15 ms, where a walk over all objects of
+the garbage collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which
+the collector does not track. Objects kept elsewhere, in a cache of another library or by native
+code, are not found.
 
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
@@ -21,7 +21,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from threading import get_ident
 from types import (
     BuiltinMethodType,
     FunctionType,
@@ -35,8 +34,7 @@ from types import (
 )
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import call_stacks
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
     bounded_results,
@@ -47,14 +45,15 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
 )
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
-from kmonitor_agent.frameworks.kept.kinds import kind_of_item, named_kind
+from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
+    iterated_by,
     library_places,
-    locals_of,
     named_variables,
     names_of_shell,
     variables_held,
+    variables_of_calls,
 )
 from kmonitor_agent.frameworks.kept.series import (
     SUBCLASSES,
@@ -66,7 +65,6 @@ from kmonitor_agent.frameworks.kept.series import (
 from kmonitor_agent.frameworks.kept.sizes import (
     DATASET,
     KERAS_MODEL,
-    NUMBER_BYTES,
     TRACED_FUNCTION,
     ObjectSize,
     SizeReader,
@@ -78,7 +76,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
-from kmonitor_agent.frameworks.script_files import MODULES, is_of_script, is_script_file
+from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
@@ -124,7 +122,7 @@ _LEAST_TEXT: Final = LEAST_BYTES // 8
 _LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
 _FEWEST: Final = 2
-_NEWEST: Final = 9
+_NEWEST: Final = 17
 """Number of items whose trees are measured; several may belong together and share contents."""
 
 _MOST_IN_TREES: Final = 1000
@@ -223,12 +221,8 @@ class KeptObjectWalk:
             self._measure_all(containers, place)
 
     def _add_variables(self) -> None:
-        with call_stacks() as stacks:
-            for frame in stacks.get(get_ident(), ()):
-                name = frame.f_code.co_name
-                path = frame.f_code.co_filename
-                if is_script_file(path):
-                    self._add_names(locals_of(frame), name)
+        for name, variables in variables_of_calls():
+            self._add_names(variables, name)
         for name in MODULES.of_script():
             self._add_names(named_variables(instance_dict(sys.modules.get(name))), name)
         self._add_names(named_variables(names_of_shell()), "__main__")
@@ -318,6 +312,7 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif is_exactly(value, FunctionType, GeneratorType):
             self._add_names(variables_held(value), value.__name__)
+            self._waiting += [(each, value.__name__) for each in iterated_by(value)]
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif _is_followed(kind):
@@ -394,14 +389,16 @@ class KeptObjectWalk:
         sizes = [size for size in map(size_of, items) if size is not None]
         are_sized = len(sizes) * 2 >= len(items)
         if are_sized and not any(size.has_objects or size.kind == DATASET for size in sizes):
-            new = [size for size in sizes if self._reader.is_new(size)]
+            new, new_bytes = self._reader.new_arrays(items)
             if not new:
                 return
-            n_bytes = sum(size.n_bytes or 0 for size in new) * length / len(items)
+            n_bytes = new_bytes * length / len(items)
             is_native = all(size.n_bytes is None for size in new)
-            self._report(new[-1], length, None if is_native else n_bytes, place, capacity)
+            like = most_common(new)
+            self._report(like, length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
-            n_bytes = NUMBER_BYTES * length + self._bytes_of_keys(value, length)
+            n_bytes = sum(map(bytes_of_number, items)) * length / len(items)
+            n_bytes += self._bytes_of_keys(value, length)
             self._report(named_kind("number"), length, n_bytes, place, capacity)
         else:
             self._owned.update(map(id, items))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
@@ -43,9 +43,6 @@ from kmonitor_agent.frameworks.script_values import (
     own_attributes,
     safe_getattr,
 )
-
-NUMBER_BYTES: Final = 32
-"""Approximate size of a number or None with the pointer to it, bytes."""
 
 KERAS_MODEL: Final = "keras.Model"
 """Kind of a model; the size of one that was called by Keras is unknown: beside its variables it
@@ -266,6 +263,21 @@ def _referred_objects(value: Any) -> list[tuple[Any, float]]:
     return [(each, factor) for each in different.values()]
 
 
+def attached_arrays(value: Any, size: ObjectSize) -> list[Any]:
+    """Arrays and tensors in the attributes that were set on a tensor, which keeps them alive.
+
+    Keras sets `_keras_logits` on what a softmax or sigmoid returns: its argument, as large again.
+    """
+    if size.kind not in _HAVE_ATTRIBUTES:
+        return []
+    return [each for each in list(instance_dict(value).values()) if size_of(each) is not None]
+
+
+_HAVE_ATTRIBUTES: Final = frozenset(
+    {"tensorflow.Tensor", "torch.Tensor", "torch.Tensor with graph"}
+)
+
+
 def _native(kind: str) -> Callable[[Any], ObjectSize]:
     def read(value: Any) -> ObjectSize:
         return ObjectSize(kind, None, id(value))
@@ -354,6 +366,23 @@ class SizeReader:
         self.seen.add(size.memory)
         return is_new
 
+    def new_arrays(self, values: Iterable[Any]) -> tuple[list[ObjectSize], int]:
+        """Arrays and the like that were not seen before, and their size, bytes.
+
+        The size includes the tensors that are attached to them.
+        """
+        found: list[ObjectSize] = []
+        n_bytes = 0
+        for value in values:
+            size = size_of(value)
+            if size is None or not self.is_new(size):
+                continue
+            found.append(size)
+            attached = map(size_of, attached_arrays(value, size))
+            parts = [size, *(each for each in attached if each is not None and self.is_new(each))]
+            n_bytes += sum(each.n_bytes or 0 for each in parts)
+        return found, n_bytes
+
     def tree(self, value: Any) -> TreeSize:
         """Size of an object with its contents.
 
@@ -366,7 +395,7 @@ class SizeReader:
             each, scale = waiting.popleft()
             nodes += 1
             if is_exactly(each, int, float, bool, type(None)):
-                total.n_bytes += scale * NUMBER_BYTES
+                total.n_bytes += scale * bytes_of_number(each)
                 continue
             if id(each) in self.seen:
                 continue
@@ -394,7 +423,8 @@ class SizeReader:
             self._add_whole(total, size, scale, dataset_tensors(value), _LEAST_TENSORS)
         elif self.is_new(size):
             total.add(size, scale)
-            return _referred_objects(value) if size.has_objects else []
+            held = [(each, 1.0) for each in attached_arrays(value, size)]
+            return held + (_referred_objects(value) if size.has_objects else [])
         return []
 
     def _add_model(self, total: TreeSize, model: Any, scale: float) -> int:
@@ -427,8 +457,13 @@ def _own_bytes(value: Any) -> int:
         return base.__sizeof__(value)
     if is_instance(value, type):
         return type.__sizeof__(value)
+    if base is list:
+        return _LIST_BYTES
     return bytes_of_buffer(value) or _NODE_BYTES
 
+
+_LIST_BYTES: Final = 80
+"""Size of a list without the pointers to its items, which count with them."""
 
 _HASHED: Final = (dict, set, frozenset)
 """Containers whose tables take more than a pointer for each item."""

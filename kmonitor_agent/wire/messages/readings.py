@@ -304,8 +304,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         count: Number of objects.
         n_bytes: Their total size; for long containers estimated from the newest items. None:
             unknown.
-        shape: Shape of the newest array or tensor, as text; empty if there is none.
-        dtype: Dtype of the newest array or tensor; empty if there is none.
+        shape: Most common shape of the newest arrays or tensors, as text; empty if there is none.
+        dtype: Their dtype; empty if there is none.
         container: Class of the list, dict or other container; "linked tuple": tuples, or objects
             of another class, that each hold the one before; "attributes": names that differ in a
             number; "subclasses": classes that derive from `place`; empty: an attribute or
@@ -315,12 +315,12 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
             when private, except in libraries.
         is_on_device: True if the bytes are on a GPU.
-        base: Shape of the array or tensor that the newest one is a view of, a part that keeps all
-            of its memory; empty: it uses at least half of its memory.
+        base: Shape of the array or tensor that the newest one of that shape is a view of, a part
+            that keeps all of its memory; empty: it uses at least half of its memory.
         is_part: True if the objects are items that hold such an array or tensor beside others:
             `shape` and `dtype` are those of the largest.
-        capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)` or
-            `deque(maxlen=100)`; None: there is none, or it is unknown.
+        capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)`,
+            `deque(maxlen=100)` or a queue with `maxsize`; None: there is none, or it is unknown.
     """
 
     kind: Name

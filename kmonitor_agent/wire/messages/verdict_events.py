@@ -70,7 +70,7 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
         per_unit: Change per unit, in what `kind` counts.
         low: Lower end of the 95% interval of that change.
         high: Upper end of the interval.
-        name: Function, line of the script, or place that keeps objects; empty: all.
+        name: Function, line of the script, place that keeps objects, or their type; empty: all.
     """
 
     kind: Name

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kmonitor.hub.judge.causes import first_unit_rise
+from kmonitor.hub.judge.first_epoch import first_unit_rise
 
 MIB = 2.0**20
 T = np.linspace(0.0, 10.0, 200)

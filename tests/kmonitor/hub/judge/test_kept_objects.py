@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.verdicts.kept_text import explained_share
 from kmonitor.ui.verdicts.verdict_text import evidence_lines
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
@@ -119,10 +120,25 @@ def test_cache_that_meets_the_same_data_more_and_more_often_is_no_leak(seed: int
     assert {"rising", "growing"} & set(states)
 
 
-def test_arrays_that_cover_less_than_half_are_not_named():
-    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(3.0)))
+def test_arrays_that_cover_less_than_a_quarter_are_not_named():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(1.5)))
 
     assert (verdict.cause, verdict.kept) == ("unknown", None)
+
+
+def test_arrays_that_cover_a_quarter_are_named_where_nothing_explains_more():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(3.0)))
+
+    assert (verdict.state, verdict.cause, verdict.sureness) == ("growing", "kept", "counted")
+    assert verdict.kept is not None
+    assert explained_share(verdict) == pytest.approx(3 / 8, rel=0.01)
+    assert verdict.advice == ["keep_numbers", "diagnose", "restart"]
+
+
+def test_arrays_that_cover_a_quarter_make_no_growth_of_memory_that_is_steady():
+    verdict = judged(counted(events_of(Growing(ram_mib=0.0), 30), of_arrays(3.0)))
+
+    assert (verdict.state, verdict.kept) == ("steady", None)
 
 
 def fills(*, is_counted_full: bool) -> Iterator[Event]:
@@ -240,8 +256,8 @@ def test_places_that_explain_growth_together_are_named_largest_first(
     assert [one.name for one in verdict.grew_with if one.kind == "kept_bytes"] == named
 
 
-def test_places_that_explain_less_than_half_together_are_not_named():
-    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_places(2.0, 1.5)))
+def test_places_that_explain_less_than_a_quarter_together_are_not_named():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_places(1.0, 0.8)))
 
     assert (verdict.cause, verdict.kept) == ("unknown", None)
 
@@ -390,6 +406,10 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, kind="object"), "keep_less"),
         (replace(ARRAYS, container="functools.cache"), "limit_cache"),
         (replace(ARRAYS, kind="function"), "keep_less"),
+        (replace(ARRAYS, container="Queue"), "limit_queue"),
+        (replace(ARRAYS, container="deque"), "limit_queue"),
+        (replace(ARRAYS, place="Agent.memory"), "limit_queue"),
+        (replace(ARRAYS, place="Agent.memory", kind="number"), "keep_numbers"),
     ],
 )
 def test_each_kind_has_the_remedy_that_helps(kept: KeptObjects, advice: str):

@@ -389,6 +389,14 @@ KEPT = replace(
 )
 
 
+def test_no_part_of_an_object_is_said_to_be_kept():
+    grew = [CorrelatedGrowth("kept_bytes", 1.43 * MIB, MIB, 2 * MIB, "Recorder.history")]
+
+    text = with_plain_spaces(cause_text(replace(KEPT, grew_with=grew)))
+
+    assert "+1.43 MiB / epoch (1 \u00d7 1.5 MiB)" in text
+
+
 def test_what_the_script_keeps_is_named_with_its_place_and_size():
     text = with_plain_spaces(cause_text(KEPT))
 
@@ -607,6 +615,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "one_dataset",
         "history_dict",
         "limit_cache",
+        "limit_queue",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):

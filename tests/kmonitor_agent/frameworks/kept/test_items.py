@@ -56,7 +56,7 @@ def test_a_list_in_each_item_counts_with_the_items_only():
     found = last_search({}, result)
 
     assert [each.place for each in found] == ["Recorder.held"]
-    assert found[0].n_bytes == pytest.approx(12 * (5.0 * MIB + 40_000 * 32), rel=0.02)
+    assert found[0].n_bytes == pytest.approx(12 * (5.0 * MIB + 40_000 * 40), rel=0.02)
 
 
 def test_a_list_that_grows_in_a_dict_of_constant_length_is_named():
@@ -164,3 +164,40 @@ def test_first_array_of_a_list_of_constant_length_may_grow():
     (found,) = of_recorder(KeptObjectWalk(walk.lengths), parts)
 
     assert (found.place, found.container, found.n_bytes) == ("Recorder.held", "", 3 * MIB)
+
+
+def test_the_smaller_last_batch_of_an_epoch_does_not_name_the_others():
+    held = [array(0.75 if n % 5 == 4 else 1.0) for n in range(20)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert (found.shape, found.n_bytes) == ("(1024, 256)", 19 * MIB)
+
+
+def test_of_arrays_that_all_differ_the_newest_is_named():
+    held = [array(1.0 + n) for n in range(4)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert found.shape == "(4096, 256)"
+
+
+@pytest.mark.parametrize(
+    ("make", "each"),
+    [(float, 40), (lambda n: n + 1000, 40), (lambda n: n % 5, 8), (lambda _: None, 8)],
+)
+def test_numbers_count_as_python_allocates_them(make: Callable[[int], Any], each: int):
+    (found,) = of_recorder(KeptObjectWalk(), [make(n) for n in range(400_000)])
+
+    assert (found.kind, found.n_bytes) == ("number", 400_000 * each)
+
+
+def test_items_of_which_three_share_an_array_count_most_of_each_array():
+    held: list[Any] = []
+    for _ in range(10):
+        shared = array(4.0)
+        held += [{"data": shared, "n": n} for n in range(3)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert 0.75 * 40 * MIB <= (found.n_bytes or 0.0) <= 1.1 * 40 * MIB

@@ -164,3 +164,25 @@ def test_tapes_that_were_read_keep_nothing():
     tape.gradient(loss, weights)
 
     assert size_of(tape) is None
+
+
+@pytest.mark.parametrize("wrap", [lambda made: made, lambda made: (0.5, made)])
+def test_what_keras_attaches_to_a_kept_tensor_counts_with_it(wrap: Callable[[Any], Any]):
+    softmax = keras.layers.Activation("softmax")
+
+    found = last_search(lambda: wrap(softmax(np.zeros((256, 1024), "float32"))))
+
+    assert (found.kind, found.shape) == ("tensorflow.Tensor", "(256, 1024)")
+    assert found.n_bytes == pytest.approx(9 * 2 * MIB, rel=0.01)
+
+
+def test_an_attached_tensor_that_all_share_counts_once():
+    softmax = keras.layers.Activation("softmax")
+    shared = keras.ops.convert_to_tensor(np.zeros((256, 1024), "float32"))
+    held = [softmax(np.zeros((256, 1024), "float32")) for _ in range(8)]
+    for each in held:
+        each._keras_logits = shared
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert found.n_bytes == 9 * MIB

@@ -7,7 +7,9 @@ import functools
 import io
 import itertools
 import mmap
+import queue
 import sys
+import threading
 from collections import ChainMap, Counter, namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kmonitor_agent.frameworks.kept import places
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
@@ -408,3 +411,75 @@ def test_no_code_of_an_items_class_runs(make: Callable[[], Any]):
 
     assert found.container == "HostileTuple"
     assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
+
+
+class Loader:
+    """Batches that a thread puts into a queue without a limit, as a script would."""
+
+    def __init__(self) -> None:
+        self.waiting: queue.Queue[Any] = queue.Queue()
+        self.has_loaded = threading.Event()
+        self.is_over = threading.Event()
+
+    def work(self) -> None:
+        for _ in range(5):
+            self.waiting.put(data())
+        self.has_loaded.set()
+        self.is_over.wait()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self.waiting.get()
+
+
+def batches() -> Iterator[int]:
+    for batch in filled_loader():
+        yield len(batch)
+
+
+def filled_loader() -> Loader:
+    loader = Loader()
+    loader.is_over.set()
+    loader.work()
+    return loader
+
+
+def test_what_a_generator_iterates_over_is_searched():
+    given = batches()
+    next(given)
+
+    found = KeptObjectWalk().search([Recorder(given)], None)
+
+    assert ("Loader.waiting", "Queue", 4) in {
+        (each.place, each.container, each.count) for each in found
+    }
+
+
+def start_loading() -> tuple[threading.Thread, threading.Event]:
+    """A thread whose call alone refers to its loader."""
+    loader = Loader()
+    thread = threading.Thread(target=loader.work)
+    thread.start()
+    loader.has_loaded.wait()
+    return thread, loader.is_over
+
+
+@pytest.mark.parametrize("hook", [None, print])
+def test_calls_of_other_threads_are_searched_unless_a_debugger_traces_them(
+    hook: Callable[..., Any] | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(places, "gettrace", lambda: hook)
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    thread, is_over = start_loading()
+    try:
+        found = KeptObjectWalk().search([], None)
+    finally:
+        is_over.set()
+        thread.join()
+
+    is_found = ("Loader.waiting", "Queue", 5) in {
+        (each.place, each.container, each.count) for each in found
+    }
+    assert is_found == (hook is None)

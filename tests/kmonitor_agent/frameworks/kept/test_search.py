@@ -93,6 +93,14 @@ def test_what_a_container_of_the_standard_library_holds_is_measured(make: Callab
     assert found.container == type(recorder.history).__name__
 
 
+@pytest.mark.parametrize(("most", "capacity"), [(20, 20), (0, None)])
+def test_a_queue_with_a_maximum_says_how_many_it_holds(most: int, capacity: int | None):
+    recorder = Recorder()
+    recorder.history = filled(queue.Queue(maxsize=most))
+
+    assert kept(recorder)["Recorder.history"].capacity == capacity
+
+
 class LogQueue(queue.Queue[Any]):
     pass
 
