@@ -348,20 +348,7 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
     largest = next((one for one in by_size if one.kept is not None), None)
     if largest is None or (kept := largest.kept) is None:
         return found
-    remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
-    if remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
-        # They share a model, whose size would be unknown: it is their logs that are large.
-        remedy = Remedy.SMALL_LOGS
-    if kept.kind == DATASET and kept.container:
-        remedy = Remedy.ONE_DATASET  # each fold has its own
-    if remedy is None and kept.base:
-        remedy = Remedy.COPY_VIEWS
-    # The objects of a full one grow.
-    has_room = kept.capacity is not None and kept.count < kept.capacity
-    if has_room or kept.container == "functools.cache":
-        remedy = Remedy.LIMIT_CACHE
-    if remedy is None and _is_queue(kept):
-        remedy = Remedy.LIMIT_QUEUE
+    remedy = _remedy_of_kept(kept)
     if remedy is None and found.cause is Cause.KEPT and kept.kind not in _OF_NUMBERS:
         remedy = Remedy.KEEP_LESS
     if remedy is None:
@@ -369,6 +356,24 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
         return replace(found, kept=kept, advice=(*limits, *found.advice))
     others = (each for each in found.advice if each not in {remedy, Remedy.KEEP_NUMBERS})
     return replace(found, kept=kept, advice=(remedy, *others))
+
+
+def _remedy_of_kept(kept: KeptObjects) -> Remedy | None:
+    # The objects of a full one grow.
+    has_room = kept.capacity is not None and kept.count < kept.capacity
+    if has_room or kept.container == "functools.cache":
+        return Remedy.LIMIT_CACHE
+    remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if kept.kind == DATASET and kept.container:
+        remedy = Remedy.ONE_DATASET  # each fold has its own
+    elif remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
+        # They share a model, whose size would be unknown: it is their logs that are large.
+        remedy = Remedy.SMALL_LOGS
+    elif remedy is None and kept.base:
+        remedy = Remedy.COPY_VIEWS
+    elif remedy is None and _is_queue(kept):
+        remedy = Remedy.LIMIT_QUEUE
+    return remedy
 
 
 _QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "deque"})
