@@ -81,8 +81,8 @@ class GraphWaits:
         """Note times of executions, seconds.
 
         Args:
-            outside_s: From the last timed one's end to the next one's begin.
-            shortest_s: Of the shortest one; 0: unknown.
+            outside_s: Time from the last timed one's end to the next one's begin.
+            shortest_s: Time of the shortest one; 0: unknown.
         """
         if self._source is not None:
             self._outside_s.append(outside_s)

@@ -195,7 +195,7 @@ def with_traces(
 ) -> GrowthExplanation | None:
     """The part that took longer at a jump, with the traces that grew since as evidence.
 
-    Of functions that are compiled again, the traces show which, and whether shapes are the reason.
+    The traces show which functions are compiled again, and whether new shapes are why.
     """
     if found is None or traced is None:
         return found
