@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
-from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
-from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
+from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 
 _P_OF_NO_RISE: Final = 0.002
@@ -69,19 +69,30 @@ def growth_of_part(
     at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
     if len(at) < (_LEAST_RARE if is_rare else MIN_UNITS):
         return None
-    confidence = _CONFIDENCE
-    sure_s = least_s
-    adjusted = seconds
-    if is_adjusted and name != "compute" and not is_rare:
-        adjusted = _faster_of_two(seconds / _slowness(units))
-        seconds = _faster_of_two(seconds)
-        confidence = _CONFIDENCE_OF_FASTER
-        sure_s *= _SURELY_OF_FASTER
     # The first of them traces what the others find.
-    window = at[max(1, len(at) - MAX_UNITS) :] if is_rare else at[window_start(len(at)) :]
-    growth = _growth_within(window, adjusted, sure_s, confidence)
+    window = at[max(1, len(at) - MAX_UNITS) :]
+    if is_rare or not is_adjusted or name == "compute":
+        return _growth_in(window, seconds, least_s, _CONFIDENCE, seconds)
+    sure_s = _SURELY_OF_FASTER * least_s
+    confidence = _CONFIDENCE_OF_FASTER
+    slowness = _slowness(units)
+    faster = _faster_of_two(seconds)
+    adjusted = _faster_of_two(seconds / slowness)
+    start = window_start(len(at)) if name == "input" else window[0]
+    growth = _growth_in(at[start:], adjusted, sure_s, confidence, faster)
+    steps = without_first(units, name)
+    if growth is None and noise_of(steps) <= noise_of(steps / slowness):
+        growth = _growth_in(window, steps, sure_s, confidence, steps)
+    return growth
+
+
+def _growth_in(
+    window: NDArray[np.intp], judged: Floats, sure_s: float, confidence: float, seconds: Floats
+) -> Growth | None:
+    """Growth over all units of a window, or over the last ones."""
+    growth = _growth_within(window, judged, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
-        growth = _growth_within(at[-_LATE_UNITS:], adjusted, sure_s, _CONFIDENCE_LATELY)
+        growth = _growth_within(window[-_LATE_UNITS:], judged, sure_s, _CONFIDENCE_LATELY)
     return growth if growth is None or _is_measured(growth, seconds) else None
 
 
