@@ -147,11 +147,13 @@ def likeliest_jump(units: Sequence[Unit], name: str) -> int | None:
 
     None for too few units.
     """
+    firsts = range(2, len(units) - TO_CONFIRM + 1)
+    if not firsts:
+        return None
     seconds = without_first(units, name)
     if np.median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
         seconds = seconds_of(units, name)  # the wait for first batches is what grew
-    firsts = range(2, len(seconds) - TO_CONFIRM + 1)
-    return min(firsts, key=lambda first: _from_levels(seconds, first, 1), default=None)
+    return min(firsts, key=lambda first: _from_levels(seconds, first, 1))
 
 
 def _begin(seconds: Floats, first: int) -> int:
