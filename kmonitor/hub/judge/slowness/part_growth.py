@@ -14,6 +14,7 @@ A part must have grown as it was measured, too: one that sleeps takes as long on
 and adjusted for computing that was slower at first it seems to grow.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -81,7 +82,7 @@ def growth_of_part(
     start = window_start(len(at)) if name == "input" else window[0]
     growth = _growth_in(at[start:], adjusted, sure_s, confidence, faster)
     steps = without_first(units, name)
-    if growth is None and noise_of(steps) <= noise_of(steps / slowness):
+    if growth is None and _scatter(steps) <= _scatter(steps / slowness):
         growth = _growth_in(window, steps, sure_s, confidence, steps)
     return growth
 
@@ -113,6 +114,12 @@ def _is_measured(growth: Growth, seconds: Floats) -> bool:
 def _faster_of_two(seconds: Floats) -> Floats:
     """Return the faster one of each unit and the next; the last as it is."""
     return np.append(np.minimum(seconds[:-1], seconds[1:]), seconds[-1:])
+
+
+def _scatter(seconds: Floats) -> float:
+    """Noise as a share of the level."""
+    middle_s = float(np.median(seconds))
+    return noise_of(seconds) / middle_s if middle_s > 0.0 else math.inf
 
 
 def _slowness(units: Sequence[Unit]) -> Floats:
