@@ -156,13 +156,21 @@ def judge_time(
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
     found = _held_or_found(_moved_on(before, values, units), found, values, units)
-    if found is None or judgement.state in ALARMED:
+    if found is None or (judgement.state in ALARMED and not _is_newer(found, judgement)):
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
     growth = _a_step(found.growth, a_unit)
     if growth.slope is None:
         growth = replace(growth, rise=_rise_lately(values, growth.first))
+    if judgement.state in ALARMED:
+        return replace(judgement, growth=growth), found
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
+
+
+def _is_newer(alarm: TimeAlarm, judgement: Judgement) -> bool:
+    """True if a part grew lately, while the whole shows it no longer: its evidence is older."""
+    is_older = judgement.growth is not None and judgement.growth.last < alarm.growth.last
+    return alarm.growth.slope is not None and is_older
 
 
 def _held_or_found(
