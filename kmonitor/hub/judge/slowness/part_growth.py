@@ -11,10 +11,10 @@ last units are judged by themselves as well: growth that began late is a small p
 window, whose middle slope is that of before.
 
 A part must have grown as it was measured, too: one that sleeps takes as long on a busy machine,
-and adjusted for computing that was slower at first it seems to grow.
+and adjusted for computing that was slower at first it seems to grow. It is judged as it was
+measured as well: where computing scatters by itself, that would be added to a part that does not.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
-from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
+from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 
 _P_OF_NO_RISE: Final = 0.002
@@ -74,17 +74,23 @@ def growth_of_part(
     window = at[max(1, len(at) - MAX_UNITS) :]
     if is_rare or not is_adjusted or name == "compute":
         return _growth_in(window, seconds, least_s, _CONFIDENCE, seconds)
-    sure_s = _SURELY_OF_FASTER * least_s
-    confidence = _CONFIDENCE_OF_FASTER
-    slowness = _slowness(units)
-    faster = _faster_of_two(seconds)
-    adjusted = _faster_of_two(seconds / slowness)
-    start = window_start(len(at)) if name == "input" else window[0]
-    growth = _growth_in(at[start:], adjusted, sure_s, confidence, faster)
+    growth = _adjusted_growth(units, name, window, _SURELY_OF_FASTER * least_s)
+    if growth is not None:
+        return growth
     steps = without_first(units, name)
-    if growth is None and _scatter(steps) <= _scatter(steps / slowness):
-        growth = _growth_in(window, steps, sure_s, confidence, steps)
-    return growth
+    return _growth_in(window, steps, _SURELY_OF_FASTER * least_s, _CONFIDENCE_OF_FASTER, steps)
+
+
+def _adjusted_growth(
+    units: Sequence[Unit], name: str, window: NDArray[np.intp], sure_s: float
+) -> Growth | None:
+    """Growth as if computing had taken its median time; the wait for first batches is in it."""
+    seconds = seconds_of(units, name)
+    faster = _faster_of_two(seconds)
+    adjusted = _faster_of_two(seconds / _slowness(units))
+    if name == "input":
+        window = window[window >= window_start(len(units))]  # its threads start at first
+    return _growth_in(window, adjusted, sure_s, _CONFIDENCE_OF_FASTER, faster)
 
 
 def _growth_in(
@@ -114,12 +120,6 @@ def _is_measured(growth: Growth, seconds: Floats) -> bool:
 def _faster_of_two(seconds: Floats) -> Floats:
     """Return the faster one of each unit and the next; the last as it is."""
     return np.append(np.minimum(seconds[:-1], seconds[1:]), seconds[-1:])
-
-
-def _scatter(seconds: Floats) -> float:
-    """Noise as a share of the level."""
-    middle_s = float(np.median(seconds))
-    return noise_of(seconds) / middle_s if middle_s > 0.0 else math.inf
 
 
 def _slowness(units: Sequence[Unit]) -> Floats:
