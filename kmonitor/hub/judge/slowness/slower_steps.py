@@ -167,10 +167,11 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
         units: Measured units.
         first: First unit of slower computing, whose samples may be of the one before.
     """
-    at = np.array([i for i, each in enumerate(units) if "cores" in each.high], dtype=np.intp)
-    known = [units[i] for i in at]
-    cores = np.array([(each.low["cores"] + each.high["cores"]) / 2 for each in known])
-    seconds = cores * np.array([each.wall_s for each in known])
+    known = [(at, each) for at, each in enumerate(units) if "cores" in each.high]
+    at = np.array([at for at, _ in known], dtype=np.intp)
+    seconds = np.array(
+        [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
+    )
     before = seconds[(at >= 1) & (at < first)]
     later = seconds[at > first]
     if min(len(before), len(later)) < _LATELY:

@@ -1,5 +1,7 @@
 """Verdicts on times that were recorded on two cores that other processes used as well."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,6 +16,7 @@ from kmonitor_agent.wire.messages.events import (
     StepTimes,
     Verdict,
 )
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 STEPS = 40
 
@@ -97,7 +100,7 @@ READ_STEPS_S = [
 def judged(
     parts_s: dict[str, list[float]],
     *,
-    cores: list[float | None] | None = None,
+    cores: Sequence[float | None] | None = None,
     has_input: bool = True,
     rest_s: float = 0.02,
     steps_s: list[float] | None = None,
@@ -109,16 +112,21 @@ def judged(
     for epoch in range(epochs):
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         stored += judge.judge()
-        seconds = {f"{name}_s": values[epoch] for name, values in parts_s.items()}
+        seconds = {name: values[epoch] for name, values in parts_s.items()}
         wall_s = sum(seconds.values()) + rest_s
         t_s += wall_s
         if cores is not None and cores[epoch] is not None:
             judge.read(t_s, Sample(t_s=t_s, fit=1, epoch=epoch, cpu_cores=cores[epoch]))
         step_s = (wall_s - rest_s) / STEPS if steps_s is None else steps_s[epoch]
         times = StepTimes(STEPS - 2, step_s, step_s, step_s, step_s, step_s)
-        if has_input:
-            seconds.setdefault("input_s", 0.02)
-        parts = EpochParts(wall_s=wall_s, rest_s=rest_s, **seconds)
+        parts = EpochParts(
+            wall_s=wall_s,
+            input_s=seconds.get("input", 0.02) if has_input else None,
+            compute_s=seconds["compute"],
+            callbacks_s=seconds.get("callbacks", 0.0),
+            between_epochs_s=seconds.get("between_epochs", 0.0),
+            rest_s=rest_s,
+        )
         judge.read(t_s, EpochEnded(t_s, 1, epoch, wall_s, STEPS, step_times=times, parts=parts))
     judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epochs))
     stored += judge.judge()
@@ -188,7 +196,7 @@ def test_rate_is_that_of_the_newest_epochs():
 
 
 @pytest.mark.parametrize(("metric", "is_stored"), [("epoch_time", True), ("ram", False)])
-def test_slowdown_is_stored_again_where_it_lasts_longer(metric: str, *, is_stored: bool):
+def test_slowdown_is_stored_again_where_it_lasts_longer(metric: VerdictMetric, *, is_stored: bool):
     before = Verdict(
         t_s=1.0,
         metric=metric,
