@@ -4,8 +4,9 @@ Each part of an epoch was timed, so the one that grew is counted, not guessed. C
 be slower for reasons outside of the training, as another process on the machine: it is called
 slower only if it takes three times as long, or by the trend of the whole, and its cause is open.
 Less growth is enough while the main thread waits for a processor no longer than at first, which
-excludes most of these reasons. Where the wait for input is not known apart from computing, a jump
-to 2.5 times as long is enough.
+excludes most of these reasons. So does more processor time of the process itself: then a jump to
+one and a half times as long is enough. Where the wait for input is not known apart from computing,
+a jump to 2.5 times as long is enough.
 """
 
 import math
