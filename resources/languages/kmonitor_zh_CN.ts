@@ -8409,6 +8409,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>rises too unevenly to judge</source>
+        <translation>上升过于不均匀，无法判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>rises too unevenly to judge so far</source>
+        <translation>目前上升过于不均匀，无法判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>rising</source>
         <translation>上升</translation>
     </message>

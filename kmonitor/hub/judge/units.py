@@ -78,6 +78,7 @@ SAMPLED: Final = (
     "memory_pressure_fraction",
     "cpu_throttled_fraction",
     "cpu_wait_fraction",
+    "cpu_cores",
     "cpu_clock_hz",
     *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
@@ -91,6 +92,7 @@ LEVELS: Final[dict[str, str]] = {
     "memory_pressure": "memory_pressure_fraction",
     "throttled": "cpu_throttled_fraction",
     "cpu_wait": "cpu_wait_fraction",
+    "cores": "cpu_cores",
     "clock": "cpu_clock_hz",
     **{metric: column for metric, (column, _) in COUNTED_METRICS.items()},
 }

@@ -279,7 +279,10 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
         return False
     is_other_jump = after.since > 0 and _is_another(before.rise, after.rise)
     is_other_slope = _is_another(before.slope, after.slope)
-    return is_other_jump or is_other_slope or _is_forecast_another(before, after)
+    is_time = after.metric in TIME_METRICS  # noise hides a slowdown's end for longer
+    is_longer = is_time and _is_another(float(before.window), float(after.window))
+    is_other = is_other_jump or is_other_slope or is_longer
+    return is_other or _is_forecast_another(before, after)
 
 
 def _says(verdict: Verdict) -> tuple[object, ...]:

@@ -78,8 +78,16 @@ def _final_text(verdict: Verdict) -> str:
     """Reason why an ended run has no verdict."""
     if verdict.why_not in _NOT_COMPARED:
         return tr("not judged")
-    is_short = verdict.units < MIN_UNITS
-    return tr("too short to judge") if is_short else tr("varies too much to judge")
+    if verdict.units < MIN_UNITS:
+        return tr("too short to judge")
+    if _is_sure_rise(verdict):
+        return tr("rises too unevenly to judge")
+    return tr("varies too much to judge")
+
+
+def _is_sure_rise(verdict: Verdict) -> bool:
+    """True if the change per unit is above 0 for certain, though no steady growth was found."""
+    return verdict.slope_low is not None and verdict.slope_low > 0.0
 
 
 def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
@@ -125,7 +133,9 @@ def more_known_text(verdict: Verdict) -> str:
         return ""  # it is judged on as samples come
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
-        return tr("varies too much to judge so far")
+        is_rise = _is_sure_rise(verdict)
+        uneven = tr("rises too unevenly to judge so far")
+        return uneven if is_rise else tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
     return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))

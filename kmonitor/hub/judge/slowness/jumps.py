@@ -11,7 +11,7 @@ import numpy as np
 
 from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 
@@ -68,17 +68,9 @@ def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
     The wait for the first batch of each epoch varies with the start of threads, and now and then
     by far: that for the others may be apart by itself, or nearly all values of the whole have to.
     """
-    if _is_apart(_after_first(units, name), first):
+    if _is_apart(without_first(units, name), first):
         return True
     return name == "input" and _share_above(seconds_of(units, name), first) >= _APART
-
-
-def _after_first(units: Sequence[Unit], name: str) -> Floats:
-    """Durations of a part; of the wait for input without that for the first batches of epochs."""
-    seconds = seconds_of(units, name)
-    if name != "input":
-        return seconds
-    return seconds - np.array([unit.first_input_s for unit in units])
 
 
 def _is_apart(seconds: Floats, first: int) -> bool:
@@ -155,11 +147,13 @@ def likeliest_jump(units: Sequence[Unit], name: str) -> int | None:
 
     None for too few units.
     """
-    seconds = _after_first(units, name)
+    firsts = range(2, len(units) - TO_CONFIRM + 1)
+    if not firsts:
+        return None
+    seconds = without_first(units, name)
     if np.median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
         seconds = seconds_of(units, name)  # the wait for first batches is what grew
-    firsts = range(2, len(seconds) - TO_CONFIRM + 1)
-    return min(firsts, key=lambda first: _from_levels(seconds, first, 1), default=None)
+    return min(firsts, key=lambda first: _from_levels(seconds, first, 1))
 
 
 def _begin(seconds: Floats, first: int) -> int:

@@ -11,7 +11,8 @@ last units are judged by themselves as well: growth that began late is a small p
 window, whose middle slope is that of before.
 
 A part must have grown as it was measured, too: one that sleeps takes as long on a busy machine,
-and adjusted for computing that was slower at first it seems to grow.
+and adjusted for computing that was slower at first it seems to grow. It is judged as it was
+measured as well: where computing scatters by itself, that would be added to a part that does not.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
-from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of
+from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 
@@ -69,19 +70,36 @@ def growth_of_part(
     at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
     if len(at) < (_LEAST_RARE if is_rare else MIN_UNITS):
         return None
-    confidence = _CONFIDENCE
-    sure_s = least_s
-    adjusted = seconds
-    if is_adjusted and name != "compute" and not is_rare:
-        adjusted = _faster_of_two(seconds / _slowness(units))
-        seconds = _faster_of_two(seconds)
-        confidence = _CONFIDENCE_OF_FASTER
-        sure_s *= _SURELY_OF_FASTER
     # The first of them traces what the others find.
-    window = at[max(1, len(at) - MAX_UNITS) :] if is_rare else at[window_start(len(at)) :]
-    growth = _growth_within(window, adjusted, sure_s, confidence)
+    window = at[max(1, len(at) - MAX_UNITS) :]
+    if is_rare or not is_adjusted or name == "compute":
+        return _growth_in(window, seconds, least_s, _CONFIDENCE, seconds)
+    growth = _adjusted_growth(units, name, window, _SURELY_OF_FASTER * least_s)
+    if growth is not None:
+        return growth
+    steps = without_first(units, name)
+    return _growth_in(window, steps, _SURELY_OF_FASTER * least_s, _CONFIDENCE_OF_FASTER, steps)
+
+
+def _adjusted_growth(
+    units: Sequence[Unit], name: str, window: NDArray[np.intp], sure_s: float
+) -> Growth | None:
+    """Growth as if computing had taken its median time; the wait for first batches is in it."""
+    seconds = seconds_of(units, name)
+    faster = _faster_of_two(seconds)
+    adjusted = _faster_of_two(seconds / _slowness(units))
+    if name == "input":
+        window = window[window >= window_start(len(units))]  # its threads start at first
+    return _growth_in(window, adjusted, sure_s, _CONFIDENCE_OF_FASTER, faster)
+
+
+def _growth_in(
+    window: NDArray[np.intp], judged: Floats, sure_s: float, confidence: float, seconds: Floats
+) -> Growth | None:
+    """Growth over all units of a window, or over the last ones."""
+    growth = _growth_within(window, judged, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
-        growth = _growth_within(at[-_LATE_UNITS:], adjusted, sure_s, _CONFIDENCE_LATELY)
+        growth = _growth_within(window[-_LATE_UNITS:], judged, sure_s, _CONFIDENCE_LATELY)
     return growth if growth is None or _is_measured(growth, seconds) else None
 
 

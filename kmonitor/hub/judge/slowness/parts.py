@@ -91,6 +91,14 @@ def seconds_of(units: Sequence[Unit], name: str) -> Floats:
     return np.array([unit.times.get(name, 0.0) for unit in units])
 
 
+def without_first(units: Sequence[Unit], name: str) -> Floats:
+    """Durations of a part; of the wait for input without that for the first batches of epochs."""
+    seconds = seconds_of(units, name)
+    if name != "input":
+        return seconds
+    return seconds - np.array([unit.first_input_s for unit in units])
+
+
 def growth_of(seconds: Floats, first: int | None) -> float:
     if first is not None:
         return float(np.median(seconds[first:]) - np.median(seconds[1:first]))

@@ -56,6 +56,10 @@ _MORE_CPU_WAIT: Final = 1.4
 _AS_BEFORE: Final = 5
 """Readings at the begin, and at the end, that show whether it waits longer than before."""
 
+_MORE_WORK: Final = 1.7
+"""Factor of processor time that other processes do not explain: two that share a core run at 0.6
+of its speed each at worst."""
+
 _STILL: Final = 5
 """Units before slower computing in which nothing was traced."""
 
@@ -152,6 +156,28 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
     early = float(np.median(share[:_AS_BEFORE]))
     late = float(np.median(share[-_AS_BEFORE:]))
     return late <= early + _LEAST_CPU_WAIT / 2
+
+
+def works_more(units: Sequence[Unit], first: int) -> bool:
+    """True if each unit after one takes the process more processor time than any before it.
+
+    The kernel counts that time, in which other processes have no part: they make it wait.
+
+    Args:
+        units: Measured units.
+        first: First unit of slower computing, whose samples may be of the one before.
+    """
+    known = [(at, each) for at, each in enumerate(units) if "cores" in each.high]
+    at = np.array([at for at, _ in known], dtype=np.intp)
+    seconds = np.array(
+        [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
+    )
+    before = seconds[(at >= 1) & (at < first)]
+    later = seconds[at > first]
+    if min(len(before), len(later)) < _LATELY:
+        return False
+    is_apart = float(later.min()) > float(before.max())
+    return is_apart and float(np.median(later)) >= _MORE_WORK * float(np.median(before))
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:

@@ -4,8 +4,9 @@ Each part of an epoch was timed, so the one that grew is counted, not guessed. C
 be slower for reasons outside of the training, as another process on the machine: it is called
 slower only if it takes three times as long, or by the trend of the whole, and its cause is open.
 Less growth is enough while the main thread waits for a processor no longer than at first, which
-excludes most of these reasons. Where the wait for input is not known apart from computing, a jump
-to 2.5 times as long is enough.
+excludes most of these reasons. So does more processor time of the process itself: then a jump to
+one and a half times as long is enough. Where the wait for input is not known apart from computing,
+a jump to 2.5 times as long is enough.
 """
 
 import math
@@ -50,6 +51,7 @@ from kmonitor.hub.judge.slowness.parts import (
 from kmonitor.hub.judge.slowness.slower_steps import (
     retraced_operations,
     waits_no_longer_for_cpu,
+    works_more,
 )
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
@@ -91,6 +93,9 @@ functions were traced again in that unit."""
 
 _FAR_APART: Final = 1.5
 """Factor between the slowest of the earlier units and the fastest of the later ones."""
+
+_OWN_UNITS: Final = 3
+"""Units at a slower level, which a part that rises steadily crosses one by one."""
 
 _FAR_MORE: Final = 2.0
 """Factor of the growth of an earlier part from which another one is named instead."""
@@ -152,13 +157,21 @@ def judge_time(
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
     found = _held_or_found(_moved_on(before, values, units), found, values, units)
-    if found is None or judgement.state in ALARMED:
+    if found is None or (judgement.state in ALARMED and not _is_newer(found, judgement)):
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
     growth = _a_step(found.growth, a_unit)
     if growth.slope is None:
         growth = replace(growth, rise=_rise_lately(values, growth.first))
+    if judgement.state in ALARMED:
+        return replace(judgement, growth=growth), found
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
+
+
+def _is_newer(alarm: TimeAlarm, judgement: Judgement) -> bool:
+    """True if a part grew lately, while the whole shows it no longer: its evidence is older."""
+    is_older = judgement.growth is not None and judgement.growth.last < alarm.growth.last
+    return alarm.growth.slope is not None and is_older
 
 
 def _held_or_found(
@@ -232,6 +245,8 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
     """First unit of slower computing; less is enough where other processes are no reason."""
     compute = seconds_of(units, "compute")
     first = find_jump(compute, _JUMP_OF_COMPUTE if has_input(units) else _JUMP_WITH_INPUT)
+    if first is None:
+        first = _jump_of_work(units)
     if first is not None:
         return first
     first = find_jump(compute, _JUMP_UNDISTURBED)
@@ -241,6 +256,18 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
         return first
     is_clean = float(compute[first:].min()) >= _FAR_APART * float(compute[1:first].max())
     return first if is_clean and waits_no_longer_for_cpu(units[1:]) else None
+
+
+def _jump_of_work(units: Sequence[Unit]) -> int | None:
+    """First unit of slower computing for which the process itself works longer."""
+    first = likeliest_jump(units, "compute")
+    if first is None or not works_more(units, first):
+        return None
+    compute = seconds_of(units, "compute")
+    before_s = float(np.median(compute[1:first]))
+    later_s = float(np.median(compute[first:]))
+    is_first = float(compute[first]) >= (before_s + later_s) / 2
+    return first if is_first and later_s >= _FAR_APART * before_s else None
 
 
 def _find_growing_part(
@@ -261,7 +288,7 @@ def _find_growing_part(
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if name in NOW_AND_THEN and growth.slope is not None:
             grown[name] = growth.slope.middle  # the units without it have no time of it
-        if is_beyond(units, name, grown) and not _is_beside_jump(units, name, growth):
+        if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
             part = PartOfTime(name, share_of(grown, name), class_of(units, name, None))
             jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
             return _alarm(part, jump or growth, units)
@@ -276,19 +303,20 @@ def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | No
     return Growth(None, first, len(units) - 1, rise=_rise_lately(values, first))
 
 
-def _is_beside_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
-    """True if another part has just left the range of its earlier values, by more than this grew.
+def _is_just_a_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
+    """True if this part, or more so another, has just left the range of its earlier values.
 
-    Then it is what makes the newest units slower, and noise of this one before may look like a
-    trend: the next units show it.
+    If another part did, that is what makes the newest units slower, and noise of this one before
+    may look like a trend. The next units show it.
     """
     for other in EPOCH_PARTS:
-        if other in {name, "compiling"}:
+        if other == "compiling":
             continue
+        fewest, share = (_OWN_UNITS, HALF) if other == name else (1, 1.0)
         seconds = seconds_of(units, other)[growth.first :]
-        for newest in range(1, min(TO_CONFIRM, len(seconds) - 1) + 1):
-            more = float(seconds[-newest:].min() - seconds[:-newest].max())
-            if more > growth.rise:
+        for newest in range(fewest, min(TO_CONFIRM, len(seconds) - 1) + 1):
+            more_s = float(seconds[-newest:].min() - seconds[:-newest].max())
+            if more_s > share * growth.rise:
                 return True
     return False
 

@@ -105,9 +105,11 @@ def test_what_rises_says_how_fast_and_what_was_counted():
 
 
 def test_what_has_been_measured_for_long_has_no_time_when_more_is_known():
-    verdict = replace(LEAK, state="measuring", units=400, unit_s=0.1, cause="")
+    verdict = replace(LEAK, state="measuring", units=400, unit_s=0.1, cause="", slope_low=-1.0)
 
     assert verdict_headline(verdict) == "measuring: varies too much to judge so far"
+    rises = verdict_headline(replace(verdict, slope_low=1.0))
+    assert rises == "measuring: rises too unevenly to judge so far"
 
 
 def test_a_run_that_has_ended_measures_nothing_more():
@@ -117,8 +119,10 @@ def test_a_run_that_has_ended_measures_nothing_more():
     told = verdict_headline(verdict, is_final=True)
     assert with_plain_spaces(told) == "too short to judge: it ended after 4 fits"
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
-    told = verdict_headline(replace(verdict, units=30), is_final=True)
+    told = verdict_headline(replace(verdict, units=30, slope_low=-1.0), is_final=True)
     assert with_plain_spaces(told) == "varies too much to judge: it ended after 30 fits"
+    told = verdict_headline(replace(verdict, units=30, slope_low=1.0), is_final=True)
+    assert with_plain_spaces(told) == "rises too unevenly to judge: it ended after 30 fits"
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,9 @@ def test_steady_growth_is_said_with_its_rate(input_s: list[float], rate_s: float
 
 
 def test_growth_that_begins_after_a_while_is_said_with_its_rate():
-    input_s = [0.1] * 12 + [0.1 + 0.1 * epoch for epoch in range(20)]
+    input_s = [0.1] * 12 + [0.1 + 0.1 * epoch for epoch in range(24)]
 
-    called = alarms(judged([0.4] * 32, input_s))
+    called = alarms(judged([0.4] * 36, input_s))
 
     assert called[-1].since == 0
     assert called[-1].slope == pytest.approx(0.1, rel=0.2)
