@@ -42,6 +42,7 @@ from kmonitor.hub.judge.slowness.parts import (
     OF_STEPS,
     PartOfTime,
     class_of,
+    growth_of,
     grown_part,
     has_input,
     is_beyond,
@@ -289,10 +290,21 @@ def _find_growing_part(
         if name in NOW_AND_THEN and growth.slope is not None:
             grown[name] = growth.slope.middle  # the units without it have no time of it
         if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
-            part = PartOfTime(name, share_of(grown, name), class_of(units, name, None))
             jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
+            share = _share(units, name, jump or growth)
+            part = PartOfTime(name, share, class_of(units, name, None))
             return _alarm(part, jump or growth, units)
     return None
+
+
+def _share(units: Sequence[Unit], name: str, growth: Growth) -> float:
+    """Share of the additional time that a part takes, with the noise of the others."""
+    is_jump = growth.slope is None
+    window, first = (units, growth.first) if is_jump else (units[growth.first :], None)
+    grown = {each: growth_of(seconds_of(window, each), first) for each in EPOCH_PARTS}
+    if growth.slope is not None:  # of a rare part between the units that have it
+        grown[name] = growth.slope.middle
+    return share_of(grown, name)
 
 
 def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | None:
@@ -436,7 +448,7 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if is_beyond(units, name, grown):
-            return _alarm(PartOfTime(name, share_of(grown, name)), growth, units)
+            return _alarm(PartOfTime(name, _share(units, name, growth)), growth, units)
     return None
 
 
