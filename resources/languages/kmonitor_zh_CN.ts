@@ -7551,8 +7551,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>load batches in parallel: more workers of the PyDataset</source>
-        <translation>并行加载批次：增加 PyDataset 的 workers</translation>
+        <source>load batches in parallel: more workers of the PyDataset, with use_multiprocessing=True if Python code is what takes the time</source>
+        <translation>并行加载批次：增加 PyDataset 的 workers；若耗时的是 Python 代码，则用 use_multiprocessing=True</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>

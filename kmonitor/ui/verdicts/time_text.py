@@ -139,7 +139,10 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "create batches in parallel: map(num_parallel_calls=AUTOTUNE), or keep them: cache()"
             " (the dataset prefetches already)"
         ),
-        "more_workers": tr("load batches in parallel: more workers of the PyDataset"),
+        "more_workers": tr(
+            "load batches in parallel: more workers of the PyDataset, with"
+            " use_multiprocessing=True if Python code is what takes the time"
+        ),
         "no_generator": tr(
             "load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of"
             " the generator"
