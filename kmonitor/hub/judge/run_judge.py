@@ -46,8 +46,10 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
-from kmonitor.hub.judge.diagnosed import Diagnoses, with_diagnosis
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
+from kmonitor.hub.judge.evidence.diagnosed import Diagnoses, with_diagnosis
+from kmonitor.hub.judge.evidence.resources_beside import with_partly_kept, with_resources
+from kmonitor.hub.judge.evidence.uncollected import uncollected_growth
 from kmonitor.hub.judge.forecast import (
     forecast_by_others,
     forecast_count,
@@ -56,12 +58,10 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.resources_beside import with_partly_kept, with_resources
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
 from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
-from kmonitor.hub.judge.uncollected import uncollected_growth
 from kmonitor.hub.judge.unit_series import counters_of, cut, values_of
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor.hub.judge.verdicts import (

@@ -1,0 +1,1 @@
+"""Evidence on the growth of memory: resources beside it, garbage collections, diagnoses."""
