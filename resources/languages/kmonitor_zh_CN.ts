@@ -8685,7 +8685,7 @@
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>the dataset cache is filling up: {steps} of {of_steps} steps</source>
         <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
@@ -9998,7 +9998,7 @@
         <translation>{text}（此前还有 {n} 条类似的）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{text}, about {size} when full</source>
         <translation>{text}，填满时约 {size}</translation>
     </message>

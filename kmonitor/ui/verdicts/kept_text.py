@@ -12,6 +12,7 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.time_text import unit_name
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
+from kmonitor_agent.wire.messages.verdict_events import CacheFill
 
 _WHOLE_FROM: Final = 10.0
 
@@ -44,6 +45,16 @@ def kept_text(verdict: Verdict) -> str:
         part = percent_text(explained)
         texts.append(tr("this explains {part} of the growth").format(part=part))
     return "; ".join(texts)
+
+
+def filling_cache_text(fill: CacheFill) -> str:
+    """Dataset cache that is filling, and its size when full, if that is known."""
+    text = tr("the dataset cache is filling up: {steps} of {of_steps} steps").format(
+        steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
+    )
+    if fill.end_bytes is None:
+        return text
+    return tr("{text}, about {size} when full").format(text=text, size=bytes_text(fill.end_bytes))
 
 
 def filling_place_text(kept: KeptObjects) -> str:

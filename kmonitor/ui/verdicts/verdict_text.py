@@ -21,6 +21,7 @@ from kmonitor.ui.verdicts.counted_text import (
 )
 from kmonitor.ui.verdicts.kept_text import (
     counted_change_text,
+    filling_cache_text,
     filling_place_text,
     full_place_text,
     growth_rate_text,
@@ -45,7 +46,6 @@ from kmonitor_agent.wire.messages.verdict_events import (
     STEPS_DIFFER,
     TIME_METRICS,
     ArenaFill,
-    CacheFill,
     TriedAction,
 )
 
@@ -292,7 +292,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
         return text
     if verdict.filling is not None:
-        return _filling_text(verdict.filling)
+        return filling_cache_text(verdict.filling)
     if verdict.kept is not None and verdict.cause == "filling":
         return filling_place_text(verdict.kept)
     if verdict.kept is not None and verdict.cause == "rebuilt":
@@ -344,15 +344,6 @@ def _with_rate(text: str, verdict: Verdict) -> str:
 def _retracing_text(verdict: Verdict) -> str:
     text = tr("{name} is retraced repeatedly").format(name=verdict.name or tr("a function"))
     return f"{text}; {retained_text(verdict, verdict.kept)}" if verdict.kept is not None else text
-
-
-def _filling_text(fill: CacheFill) -> str:
-    text = tr("the dataset cache is filling up: {steps} of {of_steps} steps").format(
-        steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
-    )
-    if fill.end_bytes is None:
-        return text
-    return tr("{text}, about {size} when full").format(text=text, size=bytes_text(fill.end_bytes))
 
 
 def _arenas_text(fill: ArenaFill | None) -> str:
