@@ -7722,8 +7722,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built repeatedly, and something keeps them alive</source>
-        <translation>模型或优化器被反复构建，且有东西持有它们</translation>
+        <source>models, optimizers or train functions are built repeatedly, and something keeps them alive</source>
+        <translation>模型、优化器或训练函数被反复构建，且有东西持有它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>

@@ -22,7 +22,7 @@ class Cause(StrEnum):
     DISUSED_TRACES = "traces that are no longer used, as of a model that was compiled again"
     RETRACING = "a function is retraced repeatedly"
     COMPILED = "a function is recompiled for each new shape"
-    REBUILT = "models or optimizers are built repeatedly, and something keeps them alive"
+    REBUILT = "models, optimizers or train functions are built repeatedly, and are kept alive"
     KEPT = "one part of the script holds on to more and more memory"
     PYTHON = "Python objects are kept alive"
     TENSORS = "framework tensors are kept alive"

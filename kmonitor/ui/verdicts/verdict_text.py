@@ -269,7 +269,10 @@ def _memory_cause_text(verdict: Verdict) -> str:
         ),
         "retracing": _retracing_text(verdict),
         "compiled": tr("a function is recompiled for each new shape (XLA)"),
-        "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
+        "rebuilt": tr(
+            "models, optimizers or train functions are built repeatedly, and something keeps them"
+            " alive"
+        ),
         "kept": kept_text(verdict),
         "python": tr("Python objects are kept alive"),
         "tensors": tr("tensors are retained: the framework's allocator is growing"),

@@ -104,7 +104,7 @@ def test_the_demo_ends_with_the_verdict_on_the_graph_size(capsys: pytest.Capture
     shown = evidence_in_events(GOOD, [replace(verdict, metric="ram", cause=""), verdict])
     print_comparison(shown, OURS, PLAIN, run="a" * 32)
 
-    said = "The verdict on the graph size: rising, not judged: models or optimizers are built"
+    said = "The verdict on the graph size: rising, not judged: models, optimizers or train"
     assert said in capsys.readouterr().out
 
 

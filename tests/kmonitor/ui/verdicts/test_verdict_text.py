@@ -186,7 +186,10 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
         (
             "rebuilt",
             "",
-            "models or optimizers are built repeatedly, and something keeps them alive",
+            (
+                "models, optimizers or train functions are built repeatedly, and something keeps"
+                " them alive"
+            ),
         ),
         ("workers", "", "child processes of the training process are using more and more memory"),
         ("tensors", "", "tensors are retained: the framework's allocator is growing"),
