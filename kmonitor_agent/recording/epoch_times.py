@@ -115,7 +115,7 @@ class EpochTimer:
         self._markers = CallbackMarkers(None, self._passed, fault)
         self._is_passing = False
         self._input: PythonInput | TensorFlowInput | None = None
-        self._after_validation = "rest"
+        self._after_validation = "validation"
         self._validated = (0.0, 0.0)
         self._at = perf_counter() if since_s is None else since_s
         self.ended_s = self._at
@@ -208,7 +208,9 @@ class EpochTimer:
         self._leave_inside(now_s)
         self._take(now_s)
         self._end_last_step(now_s)
-        self._after_validation = self._kind if self._kind == _CALLBACK else "rest"
+        # Unless a callback called it, the rest of Keras' `evaluate` follows, which ends its iterator.
+        is_by_callback = self._kind in {_CALLBACK, "between_epochs"}
+        self._after_validation = self._kind if is_by_callback else "validation"
         self._kind = "validation"
         self._validated = (now_s, now_s)
 

@@ -6643,6 +6643,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check what the script changed there: compile(), trainable, or a new function; training more layers takes longer</source>
+        <translation>检查脚本在那里改动了什么：compile()、trainable 或新的函数；训练更多的层需要更长时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what the script does there, such as reading or writing a whole file</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>

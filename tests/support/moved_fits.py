@@ -121,9 +121,14 @@ class Fit:
         *,
         first_batch_s: float = 0.0,
         validation_s: float = 0.0,
+        evaluated_s: float = 0.0,
         late_s: float | None = None,
     ) -> EpochParts:
-        """One epoch, whose steps take so long, the last on a device that is late by so much."""
+        """One epoch, whose steps take so long, the last on a device that is late by so much.
+
+        Args:
+            evaluated_s: Time that Keras' `evaluate` takes after the validation's last hook.
+        """
         self.listed.on_epoch_begin(0)
         self.hand.now_s += first_batch_s
         for step in range(self.steps):
@@ -137,6 +142,7 @@ class Fit:
                 self.hooks.computed_s = self.hand.now_s + late_s
             self.hand.now_s += validation_s
             self.listed.on_test_end({})
+            self.hand.now_s += evaluated_s
         self.listed.on_epoch_end(0, {})
         assert self.faults == []
         return self.hooks.parts[-1]

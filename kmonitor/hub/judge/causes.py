@@ -114,6 +114,7 @@ class Remedy(StrEnum):
     EACH_NTH = "run the callback less often"
     SAVE_LESS = "save less often"
     VALIDATE_LESS = "validate less often"
+    LOOK_AT_CHANGE = "check what the script changed in the first slower unit"
     LOOK_BETWEEN = "check what the script does between epochs or fits"
     LOOK_AT_DATA = "check what the data does at the end of an epoch"
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"

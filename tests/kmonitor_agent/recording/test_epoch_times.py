@@ -133,6 +133,17 @@ def test_validation_and_first_batch_are_parts_of_their_own(hand: Hand):
     assert parts.compute_s == pytest.approx(0.1 + 0.3)
 
 
+def test_end_of_the_iterator_of_a_validation_is_part_of_it(hand: Hand):
+    fit = Fit(hand, Taking(hand), Other(hand, epoch_s=0.4))
+
+    fit.epoch(0.01)
+    parts = fit.epoch(0.01, validation_s=0.2, evaluated_s=0.6)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s)
+    assert parts.validation_s == pytest.approx(0.8)
+    assert parts.callbacks_s == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize(
     ("late_s", "of_steps_s"),
     [

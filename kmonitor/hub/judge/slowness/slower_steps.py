@@ -128,7 +128,7 @@ def explain_machine(
     added = retraced_operations(units, growth.first) if growth.slope is None else 0.0
     if added:
         operations = CounterGrowth(CounterKind.OPERATIONS, Slope(added, added, added))
-        return GrowthExplanation(Cause.TRACED_AGAIN, Confidence.FITTING, (operations,))
+        return _fitting(Cause.TRACED_AGAIN, Remedy.LOOK_AT_CHANGE, (operations,))
     window = _window(growth, units)
     throttled = _values(window, "throttled")
     if _has_risen(throttled, _LEAST_THROTTLED):

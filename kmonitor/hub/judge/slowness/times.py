@@ -260,9 +260,9 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
 
 
 def _jump_of_work(units: Sequence[Unit]) -> int | None:
-    """First unit of slower computing for which the process itself works longer."""
+    """First unit of slower computing of a process that works longer, or traced a function then."""
     first = likeliest_jump(units, "compute")
-    if first is None or not works_more(units, first):
+    if first is None or not (works_more(units, first) or retraced_operations(units, first)):
         return None
     compute = seconds_of(units, "compute")
     before_s = float(np.median(compute[1:first]))

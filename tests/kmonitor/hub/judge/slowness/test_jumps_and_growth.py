@@ -167,6 +167,18 @@ def test_functions_that_were_traced_again_explain_a_jump_of_computing():
         evidence = with_plain_spaces("\n".join(evidence_lines(first)))
         assert "operations in live traces +500 in epoch 13" in evidence
         assert "not proven to be the cause" in evidence
+        assert first.advice == ["look_at_change"]
+
+
+def test_traces_are_evidence_of_a_jump_that_a_busy_machine_blurs():
+    """Recorded: layers were made trainable, and the model compiled again, in epoch 13."""
+    compute_s = [0.46, 0.30, 0.33, 0.36, 0.31, 0.29, 0.34, 0.25, 0.32, 0.29, 0.32, 0.36]
+    compute_s += [0.80, 0.85, 0.96, 0.54, 0.76, 0.91, 0.93, 0.85, 0.89, 0.83, 0.90, 0.74]
+
+    (first, *_) = alarms(judged(compute_s, [0.05] * 24, traced_in=12))
+
+    assert (first.unit, first.since, first.cause) == (17, 13, "traced_again")
+    assert alarms(judged(compute_s[:17], [0.05] * 17)) == []
 
 
 def test_traces_before_or_after_a_jump_do_not_explain_it():
