@@ -208,7 +208,7 @@ class EpochTimer:
         self._leave_inside(now_s)
         self._take(now_s)
         self._end_last_step(now_s)
-        # Unless a callback called it, the rest of Keras' `evaluate` follows, which ends its iterator.
+        # Unless a callback called it, Keras' `evaluate` goes on: it ends its iterator.
         is_by_callback = self._kind in {_CALLBACK, "between_epochs"}
         self._after_validation = self._kind if is_by_callback else "validation"
         self._kind = "validation"

@@ -168,8 +168,8 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "check what the script does there, such as reading or writing a whole file"
         ),
         "look_at_change": tr(
-            "check what the script changed there: compile(), trainable, or a new function; training"
-            " more layers takes longer"
+            "check what the script changed there: compile(), trainable, or a new function;"
+            " training more layers takes longer"
         ),
         "look_at_data": tr(
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"
