@@ -41,8 +41,8 @@ CALLS = 300
 FIT_ROUNDS = 15
 FIT_STEPS = 300
 THREAD_S = 60.0
-"""What is read once in minutes (the proportional set: 14 ms) must not count as if it were read in
-each span that is measured."""
+"""So long that readings once in minutes (the proportional set: 14 ms) do not count as if they were
+part of each span."""
 HOOK_TARGET_US = 1.0
 DIRECT_TARGET_US = 0.5
 EPOCH_S = 0.3

@@ -125,8 +125,7 @@ def _less_often_text(verdict: Verdict) -> str:
     return text.format(name=verdict.name or tr("the callback"))
 
 
-def time_advice_text(code: str, verdict: Verdict) -> str:
-    """Advice on a part that takes long; empty for other advice."""
+def _input_advice_text(code: str) -> str:
     texts = {
         "prefetch": tr(
             "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
@@ -156,6 +155,13 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "most of it is spent starting the workers in each epoch: use a DataLoader with "
             "persistent_workers=True"
         ),
+    }
+    return texts.get(code, "")
+
+
+def time_advice_text(code: str, verdict: Verdict) -> str:
+    """Advice on a part that takes long; empty for other advice."""
+    texts = {
         "each_nth": _less_often_text(verdict),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
         "clock_speed": tr("check cooling, power limits and the CPU governor"),
@@ -175,4 +181,4 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"
         ),
     }
-    return texts.get(code, "")
+    return texts.get(code) or _input_advice_text(code)
