@@ -2,6 +2,7 @@
 """Framework of a model and resumer of its fits, by its classes; no Keras is imported for it."""
 
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -82,20 +83,12 @@ def framework_for(model: KerasModel) -> Framework:
 
     The framework holds counts so far, and belongs to the thread that trains.
     """
-    kind = _kind(type(model))
-    if kind not in _known:
-        _known[kind] = _make(kind)
-    return _known[kind]
+    return _framework_of(_kind(type(model)))
 
 
 def imported_framework() -> Framework | None:
     """Framework of models of the imported Keras, the one of `framework_for`; None: no Keras."""
-    models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
-    kinds = (_kind(model) for model in models if isinstance(model, type))
-    kind = next(filter(None, kinds), "")
-    if kind and kind not in _known:
-        _known[kind] = _make(kind)
-    return _known.get(kind)
+    return next(map(_framework_of, _imported_kinds()), None)
 
 
 def loaded_frameworks() -> list[Framework]:
@@ -104,11 +97,21 @@ def loaded_frameworks() -> list[Framework]:
     They are not those of `framework_for`, which belong to the threads that train: one thread at a
     time may use these.
     """
-    models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
-    kinds = {_kind(model) for model in models if isinstance(model, type)} - {""}
+    kinds = set(_imported_kinds())
     for kind in kinds - _loaded.keys():
         _loaded[kind] = _make(kind)
     return [_loaded[kind] for kind in sorted(kinds)]
+
+
+def _framework_of(kind: str) -> Framework:
+    if kind not in _known:
+        _known[kind] = _make(kind)
+    return _known[kind]
+
+
+def _imported_kinds() -> Iterator[str]:
+    models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
+    return filter(None, (_kind(model) for model in models if isinstance(model, type)))
 
 
 def fit_resumer(model: KerasModel) -> FitResumer:

@@ -192,7 +192,8 @@ class GraphWaits:
         return first_s + self._waited_a_step * steps + alone_s
 
     def _read_gaps(self, source: TensorFlowInput, now_s: float) -> bool:
-        steps, newer = self._clock.steps, self._clock.steps_per_tick
+        steps = self._clock.steps
+        newer = self._clock.steps_per_tick
         if (self._clock.is_last and steps == newer) or newer > MOST_GAPS // 2:
             return self._read(source, steps, now_s, 0)
         return self._read(source, steps - newer, self._clock.last_begin_s, newer)

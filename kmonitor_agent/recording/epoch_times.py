@@ -208,9 +208,10 @@ class EpochTimer:
         self._leave_inside(now_s)
         self._take(now_s)
         self._end_last_step(now_s)
-        # Unless a callback called it, Keras' `evaluate` goes on: it ends its iterator.
-        is_by_callback = self._kind in {_CALLBACK, "between_epochs"}
-        self._after_validation = self._kind if is_by_callback else "validation"
+        if self._kind in {_CALLBACK, "between_epochs"}:
+            self._after_validation = self._kind
+        else:  # Keras' `evaluate` goes on and ends its iterator; callbacks follow, maybe unmarked
+            self._after_validation = "validation" if self._markers.is_set else "rest"
         self._kind = "validation"
         self._validated = (now_s, now_s)
 

@@ -336,8 +336,13 @@ _OF_KINDS: Final = {
 
 _OF_NUMBERS: Final = frozenset(
     {
-        *("numpy.ndarray", "tensorflow.Tensor", "torch.Tensor", "jax.Array", "keras.Variable"),
-        *("pandas.DataFrame", "number"),
+        "numpy.ndarray",
+        "tensorflow.Tensor",
+        "torch.Tensor",
+        "jax.Array",
+        "keras.Variable",
+        "pandas.DataFrame",
+        "number",
     }
 )
 """Kinds of which a script may need a few numbers only."""

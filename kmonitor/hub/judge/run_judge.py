@@ -348,12 +348,13 @@ class RunJudge:
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
-        explanation = counted or with_traces(None if explained is None else explained[0], traced)
+        cause, part = explained or (None, None)
+        explanation = counted or with_traces(cause, part.name if part else "", traced)
         if explanation is not None:
             explanation = replaced(explanation, because=(*explanation.because, *kept))
         verdict = verdict_event(details, explanation, None)
-        if explained is not None:
-            verdict = replace(verdict, where=explained[1].name, where_part=explained[1].share)
+        if part is not None:
+            verdict = replace(verdict, where=part.name, where_part=part.share)
         if growth is not None and growth.slope is None and judgement.state in ALARMED:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)

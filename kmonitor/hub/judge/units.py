@@ -463,7 +463,7 @@ class RunUnits:
                 self._complete_epoch()
                 self.uses_torch = event.backend in {"", "torch"} or "torch" in event.versions
                 self._restart(t_s)
-            case ActionRecord() if _begins_anew(event):
+            case ActionRecord() if _restarts(event):
                 self._complete_epoch()
                 self._restart(t_s)
             case LimitsInForce():
@@ -574,7 +574,7 @@ def columns_of(sample: Sample) -> dict[str, Floats]:
     return {name: np.array([float(value)]) for name, value in fields if value is not None}
 
 
-def _begins_anew(action: ActionRecord) -> bool:
+def _restarts(action: ActionRecord) -> bool:
     """True if memory after an action is no continuation of that before.
 
     Those of limits and of the script come again and again, and are part of how memory grows.

@@ -191,18 +191,21 @@ def verdict_on_rise(
 
 
 def with_traces(
-    found: GrowthExplanation | None, traced: GrowthExplanation | None
+    found: GrowthExplanation | None, part: str, traced: GrowthExplanation | None
 ) -> GrowthExplanation | None:
-    """The part that took longer at a jump, with the traces that grew since as evidence.
+    """The explanation with the traces that grew since as evidence.
 
-    The traces show which functions are compiled again, and whether new shapes are why.
+    Where more time is spent compiling, they show the function, and whether new shapes are why.
+
+    Args:
+        part: Name of the part that took longer at a jump; empty: unknown.
     """
     if found is None or traced is None:
         return found
     if found.cause is Cause.UNKNOWN:
         return traced
     found = replaced(found, because=(*found.because, *traced.because))
-    if Remedy.PAD not in found.advice or traced.cause is not Cause.RETRACING:
+    if part != "compiling" or traced.cause is not Cause.RETRACING:
         return found
     found = replaced(found, function=traced.function, changed=traced.changed)
     if traced.changed != PYTHON_VALUES:

@@ -120,7 +120,8 @@ def linked_objects(value: Any, place: str, known: set[int]) -> FoundSeries | Non
     for key, step in _steps(value):
         nodes = _followed(value, step, known)
         if len(nodes) > len(longest):
-            longest, at = nodes, key
+            longest = nodes
+            at = key
     if len(longest) < FEWEST_IN_SERIES:
         return None
     ids = frozenset(map(id, longest))

@@ -172,10 +172,10 @@ def with_diagnosis(found: GrowthExplanation, diagnosed: DiagnosedGrowth) -> Grow
 
 
 _HOLD: Final = frozenset({"builtins.function", "builtins.cell"})
-_OURS: Final = "kmonitor_agent"
+_WITHOUT_BUFFERS: Final = sys.stdlib_module_names | {"builtins", "kmonitor_agent"}
+"""Packages whose objects are containers and the like."""
 
 
 def _may_hold_buffers(kind: str) -> bool:
     """False for containers and the like, which grow with what they hold."""
-    package = kind.partition(".")[0]
-    return kind in _HOLD or package not in sys.stdlib_module_names | {"builtins", _OURS}
+    return kind in _HOLD or kind.partition(".")[0] not in _WITHOUT_BUFFERS

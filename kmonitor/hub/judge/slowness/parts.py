@@ -102,7 +102,8 @@ def without_first(units: Sequence[Unit], name: str) -> Floats:
 def growth_of(seconds: Floats, first: int | None) -> float:
     if first is not None:
         return float(np.median(seconds[first:]) - np.median(seconds[1:first]))
-    return theil_sen_slope(np.arange(len(seconds), dtype=np.float64), seconds) or 0.0
+    x = np.arange(len(seconds), dtype=np.float64)
+    return theil_sen_slope(x, seconds, max_points=MOST_POINTS) or 0.0
 
 
 def is_beyond(

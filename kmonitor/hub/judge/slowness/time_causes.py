@@ -174,7 +174,8 @@ def _advice_on_compiling(units: Sequence[Unit]) -> tuple[Remedy, ...]:
     are of two models. A model that is gone leaves none. Where each new trace replaces one that is
     no longer used, no shape is new.
     """
-    fit, before = units[-1], units[-2]
+    fit = units[-1]
+    before = units[-2]
     if fit.disused > 0.0:
         is_replaced = fit.disused - before.disused >= fit.traces - before.traces
         return (Remedy.COMPILE_ONCE,) if is_replaced else (Remedy.COMPILE_ONCE, Remedy.PAD)

@@ -299,11 +299,12 @@ def _find_growing_part(
 
 def _share(units: Sequence[Unit], name: str, growth: Growth) -> float:
     """Share of the additional time that a part takes, with the noise of the others."""
-    is_jump = growth.slope is None
-    window, first = (units, growth.first) if is_jump else (units[growth.first :], None)
-    grown = {each: growth_of(seconds_of(window, each), first) for each in EPOCH_PARTS}
-    if growth.slope is not None:  # of a rare part between the units that have it
-        grown[name] = growth.slope.middle
+    if growth.slope is None:
+        grown = {each: growth_of(seconds_of(units, each), growth.first) for each in EPOCH_PARTS}
+        return share_of(grown, name)
+    window = units[growth.first :]
+    grown = {each: growth_of(seconds_of(window, each), None) for each in EPOCH_PARTS}
+    grown[name] = growth.slope.middle  # of a rare part between the units that have it
     return share_of(grown, name)
 
 

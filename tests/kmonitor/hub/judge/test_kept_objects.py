@@ -346,7 +346,7 @@ def test_two_counts_of_one_more_in_several_units_say_nothing():
 
 
 def test_a_graph_that_grows_with_kept_datasets_has_them_as_its_cause():
-    """A cached pipeline for each fold: only a function of the pipeline is traced anew."""
+    """A cached pipeline for each fold: only a function of the pipeline is traced again."""
 
     def datasets(unit: int) -> list[KeptObjects]:
         return [KeptObjects("tf.data.Dataset", unit, None, container="dict", place="train.folds")]

@@ -73,7 +73,7 @@ def test_a_fit_is_a_unit_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("action", "changes", "begins_anew"),
+    ("action", "changes", "restarts"),
     [
         ("reload", {}, True),
         ("reload", {"ok": False}, False),
@@ -84,8 +84,8 @@ def test_a_fit_is_a_unit_of_its_own():
         ("save", {}, False),
     ],
 )
-def test_reload_and_collect_by_a_person_that_worked_begin_anew(
-    action: Any, changes: dict[str, Any], *, begins_anew: bool
+def test_earlier_units_do_not_count_after_a_reload_or_a_persons_collect(
+    action: Any, changes: dict[str, Any], *, restarts: bool
 ):
     units = _units(*events_of(Growing(), 3))
     done = ActionRecord(
@@ -94,10 +94,10 @@ def test_reload_and_collect_by_a_person_that_worked_begin_anew(
 
     units.add(30.0, replace(done, **changes))
 
-    assert len(units.completed[UnitKind.EPOCH]) == (0 if begins_anew else 3)
+    assert len(units.completed[UnitKind.EPOCH]) == (0 if restarts else 3)
 
 
-def test_a_new_process_begins_anew_and_goes_on_counting():
+def test_a_new_process_restarts_and_goes_on_counting():
     units = _units(*events_of(Growing(), 3))
     units.add(
         30.0, SessionStarted(t_s=0.0, session="b", name="n", host="h", pid=1, started_wall_s=1.0)

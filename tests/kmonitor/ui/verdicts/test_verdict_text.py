@@ -86,11 +86,11 @@ def test_units_that_are_missing_are_those_of_the_judgement():
 
 
 def test_measuring_says_when_more_is_known_and_no_arithmetic():
-    told = verdict_headline(
+    text = verdict_headline(
         replace(LEAK, state="measuring", units=4, cause="", per="fit", unit_s=20.0)
     )
 
-    assert with_plain_spaces(told) == "measuring: next verdict in about 2 min"
+    assert with_plain_spaces(text) == "measuring: next verdict in about 2 min"
 
 
 def test_what_rises_says_how_fast_and_what_was_counted():
@@ -116,13 +116,13 @@ def test_a_run_that_has_ended_measures_nothing_more():
     verdict = replace(LEAK, state="measuring", units=4, cause="", per="fit")
 
     assert verdict_state_text(verdict, is_final=True) == "too short to judge"
-    told = verdict_headline(verdict, is_final=True)
-    assert with_plain_spaces(told) == "too short to judge: it ended after 4 fits"
+    text = verdict_headline(verdict, is_final=True)
+    assert with_plain_spaces(text) == "too short to judge: it ended after 4 fits"
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
-    told = verdict_headline(replace(verdict, units=30, slope_low=-1.0), is_final=True)
-    assert with_plain_spaces(told) == "varies too much to judge: it ended after 30 fits"
-    told = verdict_headline(replace(verdict, units=30, slope_low=1.0), is_final=True)
-    assert with_plain_spaces(told) == "rises too unevenly to judge: it ended after 30 fits"
+    text = verdict_headline(replace(verdict, units=30, slope_low=-1.0), is_final=True)
+    assert with_plain_spaces(text) == "varies too much to judge: it ended after 30 fits"
+    text = verdict_headline(replace(verdict, units=30, slope_low=1.0), is_final=True)
+    assert with_plain_spaces(text) == "rises too unevenly to judge: it ended after 30 fits"
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ def test_what_is_steady_says_why_it_is_not_growth():
 
 
 def test_advice_is_an_action_where_there_is_one():
-    told = advice_of(LEAK)
+    advice = advice_of(LEAK)
 
-    assert [(one.text, one.command) for one in told] == [
+    assert [(one.text, one.command) for one in advice] == [
         ("Collect", "collect"),
         ("Reload", "reload"),
         ("Restart", "restart"),
