@@ -14,6 +14,8 @@ class Timing:
         drain_s: Maximum time that an event waits for the spool, and that a kill may lose. The
             thread polls at this interval, which leaves the emitter a mere append and costs 0.04%
             of a core; at 100 ms the cost was twice as high.
+        send_s: Minimum time between two batches to a hub, unless one cannot hold everything or the
+            run ends; an event after a pause is sent at once.
         still_s: Time without an event after which the thread stops polling and is woken by the
             next event, so that an idle program is left in peace.
         hello_s: Time between two hellos until the hub's welcome.
@@ -33,13 +35,15 @@ class Timing:
             for.
         steady_s: Length of a session that resets the pause.
         retry_s: Time between two tries to write to a disk that refused.
-        mark_s: Time between two writes of the acknowledged number.
+        mark_s: Time between two writes of the acknowledged number, which take a millisecond. An
+            old number only means that events are sent again after a kill.
         tidy_s: Time between two rounds of retention.
         lock_s: Maximum wait for a spool's lock at the start; a hub that ships the events of the
             run's last process holds it for a moment.
     """
 
     drain_s: float = 0.2
+    send_s: float = 0.5
     still_s: float = 60.0
     hello_s: float = 0.5
     ping_s: float = 1.0
@@ -51,7 +55,7 @@ class Timing:
     refused_s: float = 30.0
     steady_s: float = 5.0
     retry_s: float = 5.0
-    mark_s: float = 5.0
+    mark_s: float = 30.0
     tidy_s: float = 600.0
     lock_s: float = 3.0
 

@@ -91,17 +91,18 @@ class Gpu:
         self._environ = dict(os.environ if environ is None else environ)
         self._nvml: Any = None
         self._device: Any = None
-        self._absent = ""
+        self._absent: DeviceReadings | None = None
         self._opened = False
         self._others: tuple[tuple[int, Any], ...] = ()
 
     def read(self) -> DeviceReadings:
         """Device memory now, or the reason why there is none."""
         if not self._opened:
-            self._absent = self._open()
+            why = self._open()
+            self._absent = all_missing(why) if why else None
             self._opened = True
-        if self._absent:
-            return all_missing(self._absent)
+        if self._absent is not None:
+            return self._absent
         try:
             memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
         except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none

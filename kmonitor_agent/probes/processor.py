@@ -85,10 +85,8 @@ class ProcessorUse:
         now_s = monotonic()
         seconds = now_s - self._at_s
         self._at_s = now_s
-        times = os.times()
-        process = self._rate("process", times.user + times.system, seconds, "process: times(2)")
         return ProcessorReadings(
-            process,
+            self._of_process(stat, seconds),
             self._of_children(stat, seconds),
             self._throttled(seconds),
             self._cpu_wait(seconds),
@@ -103,6 +101,14 @@ class ProcessorUse:
             return Reading.missing(_UNIT, _FIRST)
         # Children that ended took their time with them.
         return Reading(max(0.0, total_s - before) / seconds, _UNIT, source)
+
+    def _of_process(self, stat: ProcessStat | None, seconds: float) -> Reading:
+        if stat is None:
+            times = os.times()
+            return self._rate("process", times.user + times.system, seconds, "process: times(2)")
+        # The kernel adds up all threads for either; these are read already.
+        source = f"process: {self._proc}/self/stat utime + stime"
+        return self._rate("process", self._ticks_s * stat.processor_ticks, seconds, source)
 
     def _of_children(self, stat: ProcessStat | None, seconds: float) -> Reading:
         if stat is None:

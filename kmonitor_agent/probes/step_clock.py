@@ -1,7 +1,9 @@
 """Step time from begin to begin, kept in a histogram: constant work and no memory per step."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from gc import get_stats
+from itertools import accumulate
 from math import exp, log
 from time import perf_counter
 from typing import Any, Final, TypedDict
@@ -297,12 +299,8 @@ class StepClock:
 
     def _at(self, counts: list[int], rank: float) -> float:
         """Middle of the bucket that holds the rank, never above the exact maximum."""
-        seen = 0
-        for bucket, count in enumerate(counts):
-            seen += count
-            if count and seen >= rank:
-                return self._middle_s(bucket)
-        return self._max
+        bucket = bisect_left(list(accumulate(counts)), rank)
+        return self._middle_s(bucket) if bucket < len(counts) else self._max
 
 
 def _full_collections() -> int:

@@ -13,7 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from operator import add
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
 
 from kmonitor_agent.frameworks.callback_markers import (
@@ -117,6 +117,7 @@ class EpochTimer:
         self._input: PythonInput | TensorFlowInput | None = None
         self._after_validation = "validation"
         self._validated = (0.0, 0.0)
+        self._cpu_before_s = process_time()
         self._at = perf_counter() if since_s is None else since_s
         self.ended_s = self._at
         self._kind = "rest" if since_s is None else "between_fits"
@@ -199,6 +200,7 @@ class EpochTimer:
         self._begin_steps()
         with_code = self._validated[0] > 0.0 or self._plain_s >= CODE_FROM_S
         self._validated = (0.0, 0.0)
+        self._cpu_before_s = process_time()
         self._compiling.begin(with_code=with_code)
         self._mark()
 
@@ -214,12 +216,14 @@ class EpochTimer:
             self._after_validation = "validation" if self._markers.is_set else "rest"
         self._kind = "validation"
         self._validated = (now_s, now_s)
+        self._validation_cpu_s = process_time()
 
     def end_validation(self) -> None:
         if self._kind == "validation":
             self._take(perf_counter())
             self._kind = self._after_validation
             self._validated = (self._validated[0], self._at)
+            self._cpu_before_s += process_time() - self._validation_cpu_s
 
     def step_due(self) -> None:
         """Time the step that begins; called at the end of our hook at its begin."""
@@ -498,6 +502,7 @@ class EpochTimer:
             between_epochs_s=spent["between_epochs"],
             between_fits_s=spent["between_fits"],
             rest_s=max(0.0, spent["rest"] + spent[_CALLBACK] + gap_s),
+            cpu_s=max(0.0, process_time() - self._cpu_before_s),
             timed=timed,
             callbacks=[
                 CallbackTime(name, seconds, saves=part == "checkpoints")

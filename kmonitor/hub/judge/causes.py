@@ -48,6 +48,7 @@ class Cause(StrEnum):
     CLOCK = "the CPU is running at a lower clock speed"
     BUSY = "the main thread waits longer for a CPU"
     TRACED_AGAIN = "a function was replaced or traced again in the first slower unit"
+    OWN_WORK = "the process itself takes more processor time"
     GARBAGE = "garbage collections take longer because there are more objects"
     PART = "one of the measured parts of the step or epoch time"
     UNKNOWN = "unknown: none of the measurements explain it"
@@ -115,6 +116,7 @@ class Remedy(StrEnum):
     SAVE_LESS = "save less often"
     VALIDATE_LESS = "validate less often"
     LOOK_AT_CHANGE = "check what the script changed in the first slower unit"
+    LOOK_AT_WORK = "check what the steps themselves do more of"
     LOOK_BETWEEN = "check what the script does between epochs or fits"
     LOOK_AT_DATA = "check what the data does at the end of an epoch"
     MORE_CPU = "give it more CPU time, or start fewer threads and workers"
@@ -215,10 +217,10 @@ _IN_ORDER: Final = (
     (Cause.BLOCKS, {CounterKind.NAMED_BYTES}),
     (Cause.KEPT, {CounterKind.KEPT_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
-    (Cause.RETRACING, {CounterKind.FUNCTIONS}),
     (Cause.COMPILED, {CounterKind.CODE}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
     (Cause.KEPT, {CounterKind.KEPT_OBJECTS}),
+    (Cause.RETRACING, {CounterKind.FUNCTIONS}),
     (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
     (Cause.TENSORS, {CounterKind.ALLOCATOR_BYTES}),
     (Cause.PYTHON, {CounterKind.BLOCKS}),
@@ -233,6 +235,10 @@ STEPS_OF_KERAS: Final = frozenset(
     for what in ("iterator", "data", "data_distributed")
 ) | {"train_function", "test_function", "predict_function"}
 """Names of the functions that Keras traces for `fit`, `evaluate` and `predict`."""
+
+_STEPS_ON_JAX: Final = frozenset({"train_step", "test_step", "predict_step"})
+"""The same on JAX, which does not report why it compiles again. Keras passes arrays alone: a
+shape differs."""
 
 _COUNTED: Final = frozenset(
     {
@@ -442,6 +448,8 @@ def explain_slowdown(
 
 def _with_change(found: GrowthExplanation, changed: Mapping[str, str]) -> GrowthExplanation:
     what = changed.get(found.function or "", "")
+    if not what and found.function in _STEPS_ON_JAX:
+        return replace(found, advice=(Remedy.ONE_SHAPE, Remedy.RELOAD))
     if not what or what == PYTHON_VALUES:
         return replace(found, changed=what)
     return replace(found, changed=what, advice=(Remedy.ONE_SHAPE, Remedy.RELOAD))

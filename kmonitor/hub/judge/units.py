@@ -111,8 +111,7 @@ _MOST_FUNCTIONS: Final = 16
 _TABLES: Final = 6
 _DISKS: Final[tuple[VerdictMetric, ...]] = ("disk", "temp_disk")
 _NEAR_S: Final = 3600.0
-"""Time until the end of what others use too, seconds, from which it is near where the end of the
-run is not known."""
+"""Time to the end of what others use too, seconds, that is near if the run's end is unknown."""
 
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
 
@@ -183,8 +182,8 @@ class Unit:
             end, without validations and checkpoints, which come now and then, seconds.
         times: Time of its epochs by part, as in `EpochParts`, seconds.
         first_input_s: Part of that for input before the first steps of its epochs.
-        callback_times: Time in callbacks, by part ("callbacks" or "checkpoints") and class,
-            seconds.
+        cpu_s: Processor time of the process, as in `EpochParts`; NaN: unknown.
+        callback_times: Seconds in callbacks, by part ("callbacks" or "checkpoints") and class.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
         fit: Start of the fit that its last epoch belongs to.
     """
@@ -219,6 +218,7 @@ class Unit:
     wall_s: float = math.nan
     times: dict[str, float] = field(default_factory=dict[str, float])
     first_input_s: float = 0.0
+    cpu_s: float = 0.0
     callback_times: dict[tuple[str, str], float] = field(
         default_factory=dict[tuple[str, str], float]
     )
@@ -266,6 +266,7 @@ class Unit:
         if event.parts is None:
             return
         self.first_input_s += event.parts.first_input_s
+        self.cpu_s += math.nan if event.parts.cpu_s is None else event.parts.cpu_s
         now_and_then_s = event.parts.validation_s + event.parts.checkpoints_s
         wall_s = event.parts.wall_s - now_and_then_s
         self.wall_s = wall_s + (0.0 if math.isnan(self.wall_s) else self.wall_s)

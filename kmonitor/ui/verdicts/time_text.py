@@ -53,6 +53,9 @@ def time_cause_text(verdict: Verdict) -> str:
         text = tr("a function was replaced or traced again in that {unit}")
         text = text.format(unit=unit_name(verdict))
         return f"{_more_time_text(verdict.where)}; {text}" if verdict.where else text
+    if verdict.cause == "own_work":
+        text = tr("the training process itself takes more CPU time")
+        return f"{_more_time_text(verdict.where)}; {text}" if verdict.where else text
     if verdict.cause == "part":
         return _part_text(verdict)
     texts = {
@@ -176,6 +179,10 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "look_at_change": tr(
             "check what the script changed there: compile(), trainable, or a new function;"
             " training more layers takes longer"
+        ),
+        "look_at_work": tr(
+            "check what train_step, layers, losses or metrics do more of, such as going through a"
+            " list that gets longer"
         ),
         "look_at_data": tr(
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"

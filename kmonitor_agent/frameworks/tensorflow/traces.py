@@ -12,6 +12,7 @@ those that hold many traces are named. All of it belongs to the thread that trai
 
 import gc
 import sys
+import time
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -318,6 +319,11 @@ _TRACING: Final = "trace_function"
 """Function in which TensorFlow traces: a graph gets its function here, just after completion."""
 
 
+_SEARCH_PART: Final = 0.02
+_MOST_SEARCH_S: Final = 1.0
+"""Maximum part of a core for asking all objects, and the time that is saved up for it, seconds."""
+
+
 class GraphOwners:
     """Finds out which graphs a registered function owns, and remembers it."""
 
@@ -327,6 +333,9 @@ class GraphOwners:
             weakref.WeakKeyDictionary()
         )
 
+        self._left_s = _MOST_SEARCH_S
+        self._refilled_s = time.monotonic()
+
     def forget(self) -> None:
         self._found.clear()
 
@@ -335,7 +344,8 @@ class GraphOwners:
 
         As many graphs as there are functions of the same name and size have an owner. Where there
         are more graphs than functions, those whose variables are gone have none; only if that
-        does not decide it, all objects are asked: tens of milliseconds.
+        does not decide it, all objects are asked: tens of milliseconds. That is left for later
+        where a script traces ever again and it has taken `_SEARCH_PART` of the time already.
 
         Args:
             graphs: Traced and whole, each once.
@@ -348,7 +358,14 @@ class GraphOwners:
         for key, some in alike.items():
             some.sort(key=lambda graph: not self._is_owned_surely(graph))
             free += some[registered.get(key, 0) :]
-        return self._confirmed(free)
+        self._refill()
+        return self._confirmed(free, may_search=self._left_s > 0.0)
+
+    def _refill(self) -> None:
+        now_s = time.monotonic()
+        more_s = _SEARCH_PART * (now_s - self._refilled_s)
+        self._left_s = min(_MOST_SEARCH_S, self._left_s + more_s)
+        self._refilled_s = now_s
 
     def dead(self, graphs: Iterable[Any]) -> list[Any]:
         """Graphs that certainly cannot be needed any more."""
@@ -363,18 +380,20 @@ class GraphOwners:
         alive_ids = {id(graph) for graph in doubtful if id(graph) not in free}
         return [graph for graph in graphs if id(graph) not in alive_ids]
 
-    def _confirmed(self, graphs: list[Any]) -> list[Any]:
+    def _confirmed(self, graphs: list[Any], *, may_search: bool = True) -> list[Any]:
         new = [
             graph
             for graph in graphs
             if not _lost_its_variables(graph) and graph not in self._found
         ]
-        if new and is_any_thread_in(_TRACING):
+        if new and (not may_search or is_any_thread_in(_TRACING)):
             # A graph that some thread has just finished has no owner yet.
             waiting = set(map(id, new))
             graphs = [graph for graph in graphs if id(graph) not in waiting]
         elif new:
+            began_s = time.thread_time()
             owners = self._find_owners(new)
+            self._left_s -= time.thread_time() - began_s
             for graph in new:
                 self._found[graph] = frozenset(owners.get(id(graph), ()))
         return [

@@ -291,6 +291,8 @@ class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             callbacks.
         between_fits_s: The same if the previous epoch was in another fit.
         rest_s: Remaining time.
+        cpu_s: Processor time of the process, all its threads, from the epoch's begin to its end
+            without validation; None: unknown.
         timed: Fraction of the steps' time that was timed, 0..1; the rest is divided in the same
             proportions.
         callbacks: Classes of callbacks that took most, at most eight, including those that save
@@ -309,6 +311,7 @@ class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     between_epochs_s: Seconds = 0.0
     between_fits_s: Seconds = 0.0
     rest_s: Seconds = 0.0
+    cpu_s: Seconds | None = None
     timed: Amount = 0.0
     callbacks: Annotated[list[CallbackTime], msgspec.Meta(max_length=8)] = []
 

@@ -180,15 +180,14 @@ class Verdict(Event, frozen=True, tag="verdict"):
         unit_s: Recent duration of a unit, seconds; None: unknown.
         cause: Cause of the growth: "retained_traces", "disused_traces", "retracing", "compiled",
             "rebuilt", "kept", "python", "tensors", "workers", "malloc", "native", "cache",
-            "unknown"; for resources
-            that are counted "files", "threads", "processes", "zombies", "blocks", "disk" (for RAM
-            too, without the last); for slower steps also "pressure", "throttled", "clock",
-            "busy", "garbage", "traced_again"; "filling": a cache of the dataset, or a cache or
-            queue of the script, which has an end, or is full where nothing grows; "arenas":
-            freed memory that malloc keeps in one arena after another; "uncollected": Python
-            objects that may be garbage, and wait for a full collection; "data_cache": memory of
-            the first epoch, where nothing grows; for times "part": that of `where`; empty if
-            unknown.
+            "unknown"; for resources that are counted "files", "threads", "processes", "zombies",
+            "blocks", "disk" (for RAM too, without the last); for slower steps also "pressure",
+            "throttled", "clock", "busy", "own_work", "garbage", "traced_again"; "filling": a cache
+            of the dataset, or a cache or queue of the script, which has an end, or is full where
+            nothing grows; "arenas": freed memory that malloc keeps in one arena after another;
+            "uncollected": Python objects that may be garbage, and wait for a full collection;
+            "data_cache": memory of the first epoch, where nothing grows; for times "part": that of
+            `where`; empty if unknown.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if unknown.
         changed: With "retracing", the difference between its last two traces, as in

@@ -25,6 +25,9 @@ _SLOWER_THAN_FEW: Final = 1.8
 
 MOST_BEFORE: Final = 20
 
+_MANY_BEFORE: Final = 6
+"""Units of which one may be slow for a reason of its own, such as another program."""
+
 ABOUT_AS_WELL: Final = 1.2
 """Deviations from a line, as a multiple of those from two levels, at most."""
 
@@ -53,13 +56,37 @@ def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
         values: Durations, seconds, `[n]`.
         least_times: Factor from which a level is slower.
     """
-    for first in range(2, len(values) - TO_CONFIRM + 1):
-        before = values[1:first][-MOST_BEFORE:]
-        lowest = float(values[first:].min())
-        times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
-        if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
-            return first
-    return None
+    firsts = range(2, len(values) - TO_CONFIRM + 1)
+    levels = [first for first in firsts if _is_slower(values, first, least_times)]
+    clear = (first for first in levels if values[first:].min() > _before(values, first).max())
+    others = (first for first in levels if _is_beyond_usual(values, first))
+    return next(clear, None) or next(others, None)
+
+
+def _is_slower(values: Floats, first: int, least_times: float) -> bool:
+    before = _before(values, first)
+    times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
+    return float(values[first:].min()) >= times * float(np.median(before))
+
+
+def _is_beyond_usual(values: Floats, first: int) -> bool:
+    """True if units are slower than all but one of those before, and the first is one of them."""
+    before = _before(values, first)
+    half_way = (float(np.median(before)) + float(np.median(values[first:]))) / 2
+    is_beyond = float(values[first:].min()) > slowest_usual(before)
+    return is_beyond and float(values[first]) >= half_way
+
+
+def _before(values: Floats, first: int) -> Floats:
+    return values[1:first][-MOST_BEFORE:]
+
+
+def slowest_usual(seconds: Floats) -> float:
+    """The longest time; of many units the longest but one.
+
+    One slow unit, long ago, must not hide a level that lasts.
+    """
+    return float(np.sort(seconds)[-2 if len(seconds) >= _MANY_BEFORE else -1])
 
 
 def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
@@ -74,17 +101,17 @@ def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
 
 
 def _is_apart(seconds: Floats, first: int) -> bool:
-    before = seconds[1:first][-MOST_BEFORE:]
+    before = _before(seconds, first)
     later = seconds[first:]
     rise = float(np.median(later) - np.median(before))
     if rise <= 0.0:
         return False
-    is_beyond_noise = rise > before.max() - before.min()
-    return bool(is_beyond_noise) or _share_above(seconds, first) >= _APART
+    is_beyond_noise = rise > slowest_usual(before) - float(before.min())
+    return is_beyond_noise or _share_above(seconds, first) >= _APART
 
 
 def _share_above(seconds: Floats, first: int) -> float:
-    before = seconds[1:first][-MOST_BEFORE:]
+    before = _before(seconds, first)
     return float(np.mean(seconds[first:][:, np.newaxis] > before))
 
 
@@ -180,5 +207,5 @@ def _goes_on(seconds: Floats, first: int) -> bool:
     later = seconds[first:]
     x = np.arange(len(later), dtype=np.float64)
     slope = theil_sen_slope(x, later, max_points=MOST_POINTS) or 0.0
-    jump = float(np.median(later) - np.median(seconds[1:first][-MOST_BEFORE:]))
+    jump = float(np.median(later) - np.median(_before(seconds, first)))
     return slope * (len(later) - 1) >= _GOES_ON * jump

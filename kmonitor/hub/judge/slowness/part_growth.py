@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
+from kmonitor.hub.judge.slowness.own_work import knows_own_work, worked_seconds
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
@@ -79,6 +80,22 @@ def growth_of_part(
         return growth
     steps = without_first(units, name)
     return _growth_in(window, steps, _SURELY_OF_FASTER * least_s, _CONFIDENCE_OF_FASTER, steps)
+
+
+def growth_of_work(units: Sequence[Unit], least_s: float) -> Growth | None:
+    """Growth of computing by what the process itself works; None without it, or if unknown.
+
+    Other processes add nothing to it, so that less growth is enough.
+
+    Args:
+        units: Measured units.
+        least_s: Smallest rise that is felt, seconds.
+    """
+    if len(units) < MIN_UNITS or not knows_own_work(units):
+        return None
+    window = np.arange(max(1, len(units) - MAX_UNITS), len(units))
+    compute = seconds_of(units, "compute")
+    return _growth_in(window, worked_seconds(units), least_s, _CONFIDENCE, compute)
 
 
 def _adjusted_growth(

@@ -19,6 +19,7 @@ from kmonitor.base.trend import Slope, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.slowness.own_work import is_own_work
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import FitStarted
@@ -55,10 +56,6 @@ are not counted."""
 _MORE_CPU_WAIT: Final = 1.4
 _AS_BEFORE: Final = 5
 """Readings at the begin, and at the end, that show whether it waits longer than before."""
-
-_MORE_WORK: Final = 1.7
-"""Factor of processor time that other processes do not explain: two that share a core run at 0.6
-of its speed each at worst."""
 
 _STILL: Final = 5
 """Units before slower computing in which nothing was traced."""
@@ -130,19 +127,23 @@ def explain_machine(
         operations = CounterGrowth(CounterKind.OPERATIONS, Slope(added, added, added))
         return _fitting(Cause.TRACED_AGAIN, Remedy.LOOK_AT_CHANGE, (operations,))
     window = _window(growth, units)
-    throttled = _values(window, "throttled")
-    if _has_risen(throttled, _LEAST_THROTTLED):
-        return _fitting(Cause.THROTTLED, Remedy.MORE_CPU)
     clock = _values(window, "clock")
     if len(clock) >= 2 * _LATELY and _late(clock) <= _SLOWER_CLOCK * _early(clock):
         return _fitting(Cause.CLOCK, Remedy.CLOCK_SPEED)
-    if _waits_for_cpu(window):
-        return _fitting(Cause.BUSY, Remedy.MORE_CPU)
     garbage = _garbage(window)
     if garbage is not None:
         return _fitting(Cause.GARBAGE, Remedy.FEWER_COLLECTIONS, (garbage,))
-    ruled_out = (*not_grown, *_ruled_out(window))
-    return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN, ruled_out=ruled_out)
+    if is_own_work(window):  # which it has to wait longer for, too
+        return _fitting(Cause.OWN_WORK, Remedy.LOOK_AT_WORK)
+    return _explain_waiting(window) or GrowthExplanation(
+        Cause.UNKNOWN, Confidence.OPEN, ruled_out=(*not_grown, *_ruled_out(window))
+    )
+
+
+def _explain_waiting(window: Sequence[Unit]) -> GrowthExplanation | None:
+    if _has_risen(_values(window, "throttled"), _LEAST_THROTTLED):
+        return _fitting(Cause.THROTTLED, Remedy.MORE_CPU)
+    return _fitting(Cause.BUSY, Remedy.MORE_CPU) if _waits_for_cpu(window) else None
 
 
 def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
@@ -156,28 +157,6 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
     early = float(np.median(share[:_AS_BEFORE]))
     late = float(np.median(share[-_AS_BEFORE:]))
     return late <= early + _LEAST_CPU_WAIT / 2
-
-
-def works_more(units: Sequence[Unit], first: int) -> bool:
-    """True if each unit after one takes the process more processor time than any before it.
-
-    The kernel counts that time, in which other processes have no part: they make it wait.
-
-    Args:
-        units: Measured units.
-        first: First unit of slower computing, whose samples may be of the one before.
-    """
-    known = [(at, each) for at, each in enumerate(units) if "cores" in each.high]
-    at = np.array([at for at, _ in known], dtype=np.intp)
-    seconds = np.array(
-        [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
-    )
-    before = seconds[(at >= 1) & (at < first)]
-    later = seconds[at > first]
-    if min(len(before), len(later)) < _LATELY:
-        return False
-    is_apart = float(later.min()) > float(before.max())
-    return is_apart and float(np.median(later)) >= _MORE_WORK * float(np.median(before))
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:

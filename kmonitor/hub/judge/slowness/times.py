@@ -34,7 +34,13 @@ from kmonitor.hub.judge.slowness.jumps import (
     likeliest_jump,
     steady_growth,
 )
-from kmonitor.hub.judge.slowness.part_growth import NOW_AND_THEN, growth_of_part, sure_slope
+from kmonitor.hub.judge.slowness.own_work import works_more
+from kmonitor.hub.judge.slowness.part_growth import (
+    NOW_AND_THEN,
+    growth_of_part,
+    growth_of_work,
+    sure_slope,
+)
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
     HALF,
@@ -52,7 +58,6 @@ from kmonitor.hub.judge.slowness.parts import (
 from kmonitor.hub.judge.slowness.slower_steps import (
     retraced_operations,
     waits_no_longer_for_cpu,
-    works_more,
 )
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
@@ -282,8 +287,12 @@ def _find_growing_part(
     if len(units) < MIN_UNITS:
         return None
     for name in (*parts, "compute"):
-        least_s = max(least_s, _least_compute_s(units)) if name == "compute" else least_s
-        growth = growth_of_part(units, name, least_s)
+        if name == "compute":
+            growth = growth_of_part(units, name, max(least_s, _least_compute_s(units)))
+            own_s = max(least_s, _MORE_UNDISTURBED * _early_compute_s(units))
+            growth = growth or growth_of_work(units, own_s)
+        else:
+            growth = growth_of_part(units, name, least_s)
         if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
@@ -291,6 +300,8 @@ def _find_growing_part(
             grown[name] = growth.slope.middle  # the units without it have no time of it
         if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
             jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
+            if jump is not None and jump.rise < _LEAST_RISE * float(np.median(values)):
+                continue
             share = _share(units, name, jump or growth)
             part = PartOfTime(name, share, class_of(units, name, None))
             return _alarm(part, jump or growth, units)
@@ -335,11 +346,15 @@ def _is_just_a_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
 
 
 def _least_compute_s(units: Sequence[Unit]) -> float:
-    early_s = float(np.median(seconds_of(units, "compute")[1 : 1 + _EARLY]))
+    early_s = _early_compute_s(units)
     if not has_input(units):
         return _MORE_WITH_INPUT * early_s
     is_undisturbed = waits_no_longer_for_cpu(units[1:])
     return (_MORE_UNDISTURBED if is_undisturbed else _MORE_COMPUTE) * early_s
+
+
+def _early_compute_s(units: Sequence[Unit]) -> float:
+    return float(np.median(seconds_of(units, "compute")[1 : 1 + _EARLY]))
 
 
 def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:

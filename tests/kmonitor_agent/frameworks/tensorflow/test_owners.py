@@ -135,3 +135,35 @@ def test_a_function_that_another_thread_frees_while_it_is_read_counts_as_nothing
     facts = graphs._read_function(context(), "__inference_gone_1")
 
     assert facts.operations == 0
+
+
+def test_owners_are_searched_for_within_a_part_of_the_time(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+):
+    searches: list[int] = []
+    now_s = [traces.time.monotonic()]
+    monkeypatch.setattr(traces.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(traces.time, "thread_time", lambda: 0.3 * len(searches))
+    find = traces.GraphOwners._find_owners
+    monkeypatch.setattr(
+        traces.GraphOwners,
+        "_find_owners",
+        lambda self, graphs: searches.append(1) or find(self, graphs),
+    )
+    model = used()
+
+    def disused_after(fits: int) -> int:
+        for _ in range(fits):
+            model.compile(optimizer="sgd", loss="mse")
+            model.fit(**arrays(validation=False), verbose=0)
+            gc.collect()
+            now_s[0] += 1.0
+            count = framework.graph(model).disused
+        return count
+
+    found = disused_after(12)
+    assert 4 <= len(searches) <= 5
+
+    now_s[0] += 100.0
+    assert disused_after(1) > found
+    assert len(searches) <= 6

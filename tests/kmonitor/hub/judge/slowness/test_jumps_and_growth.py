@@ -1,5 +1,6 @@
 """Verdicts on times that were recorded: the part that is slower now, and jump or steady growth."""
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -72,6 +73,7 @@ def judged(
     first_s: list[float] | None = None,
     traced_in: int | None = None,
     cpu_wait: float | None = None,
+    own_s: list[float] | None = None,
 ) -> list[Verdict]:
     """The stored verdicts on times; the wait for first batches is in no median step."""
     judge, t_s, stored = RunJudge(), 0.0, list[Verdict]()
@@ -103,6 +105,7 @@ def judged(
             input_s=waited_s,
             compute_s=computed_s,
             first_input_s=first,
+            cpu_s=None if own_s is None else own_s[epoch],
         )
         judge.read(t_s, EpochEnded(t_s, 1, epoch, wall_s, STEPS, step_times=times, parts=parts))
     judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=99))
@@ -260,3 +263,42 @@ def test_end_of_a_slowdown_says_nothing_of_buffers():
         lines = "\n".join(evidence_lines(replace(verdict, why_not=why_not)))
         assert "buffers" not in lines
         assert "cache" not in lines
+
+
+def busy_machine(seed: int, epochs: int = 36) -> np.ndarray:
+    """Factors by which other processes lengthen epochs, up to 2.5, in stretches."""
+    rng = np.random.default_rng(seed)
+    stretches = np.repeat(rng.uniform(1.0, 2.5, epochs // 4), 4)
+    return stretches * np.exp(rng.normal(0.0, 0.1, epochs))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_work_of_the_process_that_grows_is_called_on_a_busy_machine(seed: int):
+    work_s = np.array([0.1 + 0.03 * epoch for epoch in range(36)])
+    compute_s = list(work_s * busy_machine(seed))
+
+    called = alarms(judged(compute_s, [0.02] * 36, own_s=list(1.1 * work_s), cpu_wait=0.4))
+
+    assert called[0].unit <= 15
+    assert {(each.where, each.cause) for each in called} == {("compute", "own_work")}
+    assert called[0].advice == ["look_at_work"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_other_processes_are_no_work_of_this_one(seed: int):
+    load = np.linspace(1.0, 2.5, 36) * busy_machine(seed) / 1.7
+    rng = np.random.default_rng(seed)
+    own_s = list(0.5 * np.exp(rng.normal(0.0, 0.1, 36)))
+
+    stored = judged(list(0.5 * load), [0.02] * 36, own_s=own_s)
+
+    assert "own_work" not in {each.cause for each in stored}
+
+
+def test_one_slow_epoch_long_before_hides_no_jump():
+    compute_s = [0.4, 0.42, 3.0, 0.41, 0.39, 0.42, 0.4, 0.38, 0.41, 0.4] + [0.4] * 20
+    callbacks_s = [0.02] * 10 + [0.9] * 20
+
+    for slow_s, found in ((callbacks_s, 11), (callbacks_s[:13], 0)):
+        called = alarms(judged(compute_s, slow_s))
+        assert {each.since for each in called} == ({found} if found else set())

@@ -661,3 +661,13 @@ def test_fits_that_compile_are_advised_by_what_their_traces_differ_in(
 
     assert (verdict.where, verdict.per) == ("compiling", "fit")
     assert verdict.advice == advice
+
+
+def test_part_outside_of_the_median_step_slows_down_epochs_alone():
+    def parts(epoch: int) -> dict[str, float]:
+        return {"compiling": 1.5 + 0.8 * (epoch % 3) if epoch >= 10 else 0.0}
+
+    called = [each for each in verdicts(parts) if each.state == "growing"]
+
+    assert {each.metric for each in called} == {"epoch_time"}
+    assert {each.where for each in called} == {"compiling"}

@@ -1,0 +1,88 @@
+"""Processor time that the process itself takes: work of its own, apart from other processes.
+
+The kernel counts that time for each epoch, of all threads. Other processes have no part in it:
+they make the process wait. Where they share a core, its own time grows to 1.7 times at worst.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.hub.judge.slowness.jumps import slowest_usual
+from kmonitor.hub.judge.slowness.parts import seconds_of
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
+
+_FEWEST: Final = 3
+"""Units whose processor time has to be known at each end."""
+
+_MORE_WORK: Final = 1.7
+"""Factor of processor time that other processes do not explain: two that share a core run at 0.6
+of its speed each at worst."""
+
+_QUIET_PART: Final = 25.0
+"""Percentile of computing over processor time that stands for units without other processes."""
+
+_OWN_SHARE: Final = 0.5
+"""Logarithm of the factor of its own work, as a share of that of the time that it explains."""
+
+
+def works_more(units: Sequence[Unit], first: int) -> bool:
+    """True if each unit after one takes the process more processor time than those before it.
+
+    Args:
+        units: Measured units.
+        first: First unit of slower computing, whose samples may be of the one before.
+    """
+    at, seconds = _processor_times(units)
+    before = seconds[(at >= 1) & (at < first)]
+    later = seconds[at > first]
+    if min(len(before), len(later)) < _FEWEST:
+        return False
+    is_apart = float(later.min()) > slowest_usual(before)
+    return is_apart and float(np.median(later)) >= _MORE_WORK * float(np.median(before))
+
+
+def is_own_work(window: Sequence[Unit]) -> bool:
+    """True if the process itself works longer, and that is why these units take longer."""
+    _, seconds = _processor_times(window)
+    if len(seconds) < 2 * _FEWEST:
+        return False
+    walls = np.array([unit.wall_s for unit in window])
+    own, whole = (_growth(each) for each in (seconds, walls[np.isfinite(walls)]))
+    return own >= max(_MORE_WORK, whole**_OWN_SHARE)
+
+
+def worked_seconds(units: Sequence[Unit]) -> Floats:
+    """Computing time of each unit without what other processes add, `[n]`; see `knows_own_work`.
+
+    A unit that takes the process no more processor time has no more to compute, however long it
+    had to wait for a processor.
+    """
+    compute = seconds_of(units, "compute")
+    own = np.array([unit.cpu_s for unit in units])
+    return np.minimum(compute, own * float(np.percentile(compute / own, _QUIET_PART)))
+
+
+def knows_own_work(units: Sequence[Unit]) -> bool:
+    """True if the processor time of each unit is known."""
+    return all(unit.cpu_s > 0.0 for unit in units)
+
+
+def _processor_times(units: Sequence[Unit]) -> tuple[NDArray[np.intp], Floats]:
+    """Indices and processor times, seconds: of each unit, or from the samples of some of them."""
+    if knows_own_work(units):
+        return np.arange(len(units), dtype=np.intp), np.array([unit.cpu_s for unit in units])
+    known = [(at, each) for at, each in enumerate(units) if "cores" in each.high]
+    at = np.array([at for at, _ in known], dtype=np.intp)
+    cores = [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
+    return at, np.array(cores)
+
+
+def _growth(values: Floats) -> float:
+    """Factor from the first values to the last ones."""
+    if len(values) < 2 * _FEWEST:
+        return 1.0
+    return float(np.median(values[-_FEWEST:]) / np.median(values[:_FEWEST]))
