@@ -81,6 +81,7 @@ class Remedy(StrEnum):
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
     COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
+    LIMIT_CALLS = "start a call only while few wait for a worker"
     LIMIT_QUEUE = "give the queue or replay memory a maximum number of objects"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
@@ -326,6 +327,8 @@ _OF_PLACES: Final = {
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
+    "torch.autograd.graph": Remedy.FLOAT_OF_LOSS,
+    "concurrent._WorkItem": Remedy.LIMIT_CALLS,
     "matplotlib.Figure": Remedy.DROP_FIGURES,
     DATASET: Remedy.DATASET_ONCE,
     "tf.data.Iterator": Remedy.DROP_ITERATORS,
@@ -382,7 +385,7 @@ def _remedy_of_kept(kept: KeptObjects) -> Remedy | None:
     return remedy
 
 
-_QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "deque"})
+_QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "deque"})
 _OF_QUEUES: Final = re.compile(r"queue|deque|replay|memory", re.IGNORECASE)
 """Names that scripts give to queues, and to lists of transitions to learn from."""
 
