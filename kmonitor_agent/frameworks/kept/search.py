@@ -49,6 +49,7 @@ from kmonitor_agent.frameworks.kept.containers import (
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.places import (
+    FINALIZERS,
     data_of_fits,
     iterated_by,
     library_places,
@@ -319,12 +320,11 @@ class KeptObjectWalk:
         known = self.graphs.setdefault(place, [])
         before = next(iter(self._graphs_before.get(place, [])[len(known) :]), None)
         graph = self._reader.graphs.graph_of(value, before) or before
-        if graph is None:
-            return
-        known.append(graph)
-        n_bytes = None if graph.n_bytes is None else graph.n_bytes + (size.n_bytes or 0)
-        like = dataclasses.replace(size, kind=GRAPH, shape="", dtype="", base="")
-        self._report(like, graph.count, n_bytes, (place, ""))
+        if graph is not None:
+            known.append(graph)
+            n_bytes = None if graph.n_bytes is None else graph.n_bytes + (size.n_bytes or 0)
+            like = dataclasses.replace(size, kind=GRAPH, shape="", dtype="", base="")
+            self._report(like, graph.count, n_bytes, (place, ""))
 
     def _visit_object(self, value: Any, place: str) -> None:
         kind: Any = type(value)
@@ -389,7 +389,8 @@ class KeptObjectWalk:
             if self._is_over():
                 return
             # One that was full at the first search never grew; later its items may grow.
-            is_left_out = is_first and is_full(value)
+            # Finalizers are mostly of libraries, with PyTorch some hundred.
+            is_left_out = is_first and (is_full(value) or place[0] == FINALIZERS)
             is_measured = length >= _FEWEST and not is_left_out and not _is_record(value)
             if is_measured and not self._counts_with_another(value):
                 try:
@@ -421,8 +422,8 @@ class KeptObjectWalk:
             is_native = all(size.n_bytes is None for size in new)
             like = most_common(new)
             if like.kind == WITH_GRAPH:
-                with_graph = [each for each in items if has_graph(each)]
-                each = self._reader.graph_bytes(*reversed(with_graph[-2:]))
+                newest = [each for each in items if has_graph(each)][:-3:-1]
+                each = self._reader.graph_bytes(*newest)
                 n_bytes += (each or 0.0) * length
                 is_native = each is None and n_bytes < self._least_bytes
             self._report(like, length, None if is_native else n_bytes, place, capacity)

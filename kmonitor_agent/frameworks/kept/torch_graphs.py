@@ -18,9 +18,8 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     class_bases,
-    class_module,
     each_of,
-    is_exactly,
+    instance_dict,
     own_attributes,
 )
 
@@ -106,6 +105,9 @@ class GraphReader:
         self.n_read = 0
         self._slots: dict[int, _Slots] = {}
         self._n_followed = 0
+        autograd = instance_dict(sys.modules.get("torch._C._autograd"))
+        self._saved_tensor = autograd.get("SavedTensor")
+        self._data = own_attributes(self._saved_tensor).get("data") if self._saved_tensor else None
 
     def graph_of(self, tensor: Any, before: Graph | None = None) -> Graph | None:
         """Graph of a tensor; None if it has none, or too many were read.
@@ -145,7 +147,7 @@ class GraphReader:
 
     def _contains(self, head: Any, number: int) -> bool:
         """True if an operation is in a graph; of joined graphs the oldest is followed first."""
-        for found, _ in self._operations(head, number, newest_first=False):
+        for found, _, _ in self._operations(head, number, newest_first=False):
             self._n_followed += 1
             if found == number or self._n_followed >= _MOST_FOLLOWED:
                 return found == number
@@ -155,37 +157,40 @@ class GraphReader:
         """Operations with numbers above `after`, as many as may be read."""
         part = _Part()
         newest = self._operations(head, after + 1, newest_first=True)
-        for number, node in islice(newest, _MOST_OF_ONE):
+        for number, node, inputs in islice(newest, _MOST_OF_ONE):
             part.count += 1
             part.oldest = number
-            self._add_saved(part, node)
+            self._add_saved(part, node, inputs)
         self.n_read += part.count
         return part
 
-    def _add_saved(self, part: "_Part", node: Any) -> None:
-        for each in self._inputs(node):
+    def _add_saved(self, part: "_Part", node: Any, inputs: list[Any]) -> None:
+        for each in inputs:
             slot = self._of(each).variable
             if slot is not None:
                 part.parameters.add(_memory_of(slot.__get__(each))[0])
         for saved in self._saved_by(node):
-            kept = own_attributes(type(saved)).get("data")
-            part.is_known = part.is_known and kept is not None
-            value = None if kept is None else kept.__get__(saved)
+            part.is_known = self._data is not None
+            value = None if self._data is None else self._data.__get__(saved)
             if value is not None:
                 memory, size = _memory_of(value)
                 part.saved[memory] = size
 
     def _operations(
         self, head: Any, least: int, *, newest_first: bool
-    ) -> Iterator[tuple[int, Any]]:
-        """Numbers and operations from a number on, in their order, without those of parameters."""
+    ) -> Iterator[tuple[int, Any, list[Any]]]:
+        """Operations from a number on, in their order, with their numbers and their inputs.
+
+        Those that add gradients to parameters are inputs only.
+        """
         sign = -1 if newest_first else 1
         seen: set[int] = set()
         waiting: list[tuple[int, int, int, Any]] = [(0, 0, self._number(head) or 0, head)]
         while waiting:
             *_, number, node = heapq.heappop(waiting)
-            yield number, node
-            for each in self._inputs(node):
+            inputs = self._inputs(node)
+            yield number, node, inputs
+            for each in inputs:
                 number = self._number(each)
                 if number is not None and least <= number < _OF_LEAVES and number not in seen:
                     seen.add(number)
@@ -215,7 +220,7 @@ class GraphReader:
                 found += each_of(slot.__get__(node))
             except RuntimeError:  # released
                 continue
-        return [each for each in found if class_module(type(each)) == "torch._C._autograd"]
+        return [each for each in found if type(each) is self._saved_tensor]
 
 
 @dataclass(slots=True)
@@ -245,7 +250,8 @@ class _Part:
 def _memory_of(tensor: Any) -> tuple[int, int]:
     """Key of a tensor's memory, and its size, bytes; 0 for what hooks of the script packed."""
     torch: Any = sys.modules["torch"]
-    if not is_exactly(tensor, torch.Tensor, torch.nn.Parameter):
+    kind: Any = type(tensor)
+    if kind is not torch.Tensor and kind is not torch.nn.Parameter:
         return id(tensor), 0
     storage = tensor.untyped_storage()
     return storage._cdata, storage.nbytes()  # noqa: SLF001 - its address; no other name for it
