@@ -1,5 +1,5 @@
 # pyright: basic
-"""What functions of the script hold: variables of enclosing functions, defaults, attributes.
+"""Contents of functions of the script: variables of enclosing functions, defaults, attributes.
 
 No code of the script's runs.
 """

@@ -185,7 +185,7 @@ def read_instead(value: Any) -> Any:
 
 
 def _is_simple_queue(value: Any) -> bool:
-    # Of a Python that has no such class of C it is one of its library.
+    # A Python without that class of C has one in its library.
     return is_instance(value, _SIMPLE_QUEUE) and class_module(_SIMPLE_QUEUE) == "_queue"
 
 
@@ -193,11 +193,11 @@ def _simple_queue(value: Any) -> Series | None:
     n = _SIMPLE_QUEUE.qsize(value) if _is_simple_queue(value) else 0
     if not 0 < n <= _MOST_RESULTS:
         return None
-    own = instance_dict(value)
-    held = [each for each in gc.get_referents(value) if each is not own]
+    held = gc.get_referents(value)
     # Up to Python 3.12 they are in a list, behind places of items that were taken out.
-    items = held[-1 - n : -1] if sys.version_info >= (3, 13) else newest_items(held[0], n)
-    return Series(items[-_NEWEST:], n, "SimpleQueue")
+    items = held[-1 - n : -1] if sys.version_info >= (3, 13) else newest_items(held[-2], n)
+    # Another thread may have taken them out meanwhile.
+    return Series(items[-_NEWEST:], n, "SimpleQueue") if items else None
 
 
 def _bounded_results(value: Any) -> Series | None:

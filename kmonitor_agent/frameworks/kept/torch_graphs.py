@@ -67,7 +67,7 @@ class _Slots:
         number: Returns the number that PyTorch gave to an operation.
         inputs: Operations that an operation takes its inputs from, as pairs.
         variable: Parameter to which an operation adds a gradient.
-        saved: What an operation saved.
+        saved: Tensors that an operation saved.
     """
 
     number: Any
@@ -213,7 +213,7 @@ class GraphReader:
         return [] if slot is None else [each for each, _ in slot.__get__(node) if each is not None]
 
     def _saved_by(self, node: Any) -> list[Any]:
-        """What an operation saved, unless it was released, as by a backward pass."""
+        """Tensors that an operation saved, unless they were released, as by a backward pass."""
         found: list[Any] = []
         for slot in self._of(node).saved:
             try:
@@ -230,7 +230,7 @@ class _Part:
     Attributes:
         count: Number of operations.
         oldest: Number of the oldest one.
-        saved: Sizes of what they saved, by memory.
+        saved: Sizes of the tensors they saved, by memory.
         parameters: Memory of parameters, which live without the graph.
         is_known: False if PyTorch cannot tell what was saved.
     """

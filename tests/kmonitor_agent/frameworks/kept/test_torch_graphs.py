@@ -62,7 +62,7 @@ Keep = Callable[[Recorder, Any], None]
 
 
 def searches(keep: Keep, n: int = 4, steps: int = STEPS, **options: Any) -> list[KeptObjects]:
-    """What each of several searches finds at the recorder."""
+    """Findings at the recorder, of several searches."""
     recorder = Recorder()
     weight = torch.ones(WIDTH, requires_grad=True)
     walk: Any = None
