@@ -4,8 +4,9 @@
 Read off Keras' own adapter of the data; nothing of the script's runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.data_caches import stages_of
@@ -14,6 +15,7 @@ from kmonitor_agent.frameworks.script_values import (
     instance_dict,
     is_known_class,
     safe_count,
+    safe_getattr,
 )
 
 _KINDS: Final = {
@@ -45,12 +47,18 @@ class KindOfData:
         persists: True if nothing is started again for each epoch: epochs share one iterator, or
             its workers stay alive.
         prefetches: True if a stage of a tf.data pipeline prefetches.
+        maps_in_parallel: True if a tf.data pipeline maps, and in all such stages in parallel.
+        python: Python code of a tf.data pipeline, which runs one call at a time: "map"
+            (`py_function`, `numpy_function`) or "generator" (`from_generator`); empty if there is
+            none.
     """
 
     kind: str = ""
     workers: int | None = None
     persists: bool = False
     prefetches: bool = False
+    maps_in_parallel: bool = False
+    python: str = ""
 
 
 UNKNOWN_DATA: Final = KindOfData()
@@ -77,7 +85,39 @@ def fit_data(adapter: Any, fit_locals: Mapping[str, Any]) -> KindOfData:
         loader = instance_dict(own.get("_dataloader"))
         persists = persists or loader.get("persistent_workers") is True
         return KindOfData(kind, safe_count(loader.get("num_workers")), persists)
-    prefetches = kind == "dataset" and any(
-        class_name(type(stage)) == "_PrefetchDataset" for stage in stages_of(own.get("_dataset"))
+    if kind != "dataset":
+        return KindOfData(kind, persists=persists)
+    stages = list(stages_of(own.get("_dataset")))
+    names = {class_name(type(stage)) for stage in stages}
+    return KindOfData(
+        kind,
+        persists=persists,
+        prefetches="_PrefetchDataset" in names,
+        maps_in_parallel="_ParallelMapDataset" in names and "_MapDataset" not in names,
+        python=_python_code(stages),
     )
-    return KindOfData(kind, persists=persists, prefetches=prefetches)
+
+
+_MOST_OPERATIONS: Final = 10_000
+"""Maximum number of operations of a pipeline's functions that are read."""
+
+
+def _python_code(stages: Iterable[Any]) -> str:
+    kinds = set(islice(chain.from_iterable(map(_operations, stages)), _MOST_OPERATIONS))
+    if "GeneratorDataset" in kinds:
+        return "generator"
+    return "" if kinds.isdisjoint(_CALLS_PYTHON) else "map"
+
+
+_CALLS_PYTHON: Final = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
+
+
+def _operations(stage: Any) -> Iterator[str]:
+    """Types of the operations in the function of a stage, and in those that it calls."""
+    wrapper = instance_dict(stage).get("_map_func")
+    graph = safe_getattr(instance_dict(wrapper).get("_function"), "graph")
+    if not is_known_class(type(stage)) or not is_known_class(type(graph)) or graph is None:
+        return
+    yield from (operation.type for operation in graph.get_operations())
+    for function in list(safe_getattr(graph, "_functions", {}).values()):
+        yield from (node.op for node in safe_getattr(function, "definition").node_def)

@@ -130,6 +130,8 @@ class FitReporter:
                 data_workers=facts.data.workers,
                 data_persists=facts.data.persists,
                 data_prefetches=facts.data.prefetches,
+                data_maps_in_parallel=facts.data.maps_in_parallel,
+                data_python=facts.data.python,
             )
         )
 

@@ -4711,6 +4711,11 @@
         <translation>无法读取 PyTorch 的分配器：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>Python code in map() (py_function, numpy_function) runs one call at a time: use TensorFlow operations, or a PyDataset with workers and use_multiprocessing=True</source>
+        <translation>map() 中的 Python 代码（py_function、numpy_function）每次只运行一个调用：请改用 TensorFlow 运算，或带 workers 且 use_multiprocessing=True 的 PyDataset</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python memory by line</source>
         <translation>按代码行统计的 Python 内存</translation>
@@ -6596,6 +6601,11 @@
         <translation>次调用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>calls that wait for a worker</source>
+        <translation>等待 worker 执行的调用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>cause unknown</source>
         <translation>原因未定</translation>
@@ -7075,6 +7085,11 @@
         <translation>malloc 保留的空闲内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>from_generator() runs one call at a time: read the data with TensorFlow operations, or with a PyDataset with workers and use_multiprocessing=True</source>
+        <translation>from_generator() 每次只运行一个调用：请用 TensorFlow 运算读取数据，或用带 workers 且 use_multiprocessing=True 的 PyDataset</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>frozen</source>
         <translation>已冻结</translation>
@@ -7416,6 +7431,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only what you need of them, such as a number or text, or only the latest</source>
         <translation>只保留其中需要的内容，如数字或文字，或只保留最新的</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>keep what is the same in each epoch: cache(), or prepare it once before training (the dataset prefetches and maps in parallel already)</source>
+        <translation>保留各轮都相同的内容：cache()，或在训练前一次准备好（该数据集已经预取并并行映射）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -8106,6 +8126,11 @@
         <translation>存活追踪中的算子</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>operations in the graph of a PyTorch tensor</source>
+        <translation>PyTorch 张量计算图中的运算</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>operator</source>
@@ -8215,6 +8240,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>plus {amount} of file-backed pages, which the kernel can reclaim</source>
         <translation>另有 {amount} 文件页，需要时归还</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>prefetch batches: dataset.prefetch() (the dataset maps in parallel already)</source>
+        <translation>预取批次：dataset.prefetch()（该数据集已经并行映射）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8486,6 +8516,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>save less often, and if {place} is saved too, which is growing, limit it</source>
+        <translation>降低保存频率；如果也保存了正在增长的 {place}，请限制其大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>save less often, or save only the weights</source>
         <translation>少保存几次，或只保存权重</translation>
     </message>
@@ -8549,6 +8584,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>ssh is not installed on this machine.</source>
         <translation>本机没有 ssh。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>start a call only while few wait: semaphore.acquire() before {place}.submit(), and semaphore.release() when it is done</source>
+        <translation>仅在等待的调用较少时才提交新调用：在 {place}.submit() 之前 semaphore.acquire()，完成后 semaphore.release()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -82,6 +82,7 @@ class Remedy(StrEnum):
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
     COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
+    LIMIT_CALLS = "start a call only while few wait for a worker"
     LIMIT_QUEUE = "give the queue or replay memory a maximum number of objects"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
@@ -106,6 +107,10 @@ class Remedy(StrEnum):
     FREE_SPACE = "free space on the disk"
     PREFETCH = "prefetch batches on several cores"
     PARALLEL_MAP = "map the elements of a dataset that prefetches in parallel, or cache them"
+    ADD_PREFETCH = "prefetch the elements of a dataset that maps in parallel"
+    KEEP_BATCHES = "keep the elements of a dataset that prefetches and maps in parallel"
+    NO_PYTHON_MAP = "map by operations of TensorFlow instead of Python code"
+    NO_FROM_GENERATOR = "read the data in parallel instead of by a Python generator"
     PREFETCH_DATASET = "prefetch and map the dataset's elements in parallel, or cache them"
     MORE_WORKERS = "load the batches of a PyDataset by more workers"
     NO_GENERATOR = "pass data that can be loaded in parallel instead of a generator"
@@ -332,6 +337,8 @@ _OF_PLACES: Final = {
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
+    "torch.autograd.graph": Remedy.FLOAT_OF_LOSS,
+    "concurrent._WorkItem": Remedy.LIMIT_CALLS,
     "matplotlib.Figure": Remedy.DROP_FIGURES,
     DATASET: Remedy.DATASET_ONCE,
     "tf.data.Iterator": Remedy.DROP_ITERATORS,
@@ -388,7 +395,7 @@ def _remedy_of_kept(kept: KeptObjects) -> Remedy | None:
     return remedy
 
 
-_QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "deque"})
+_QUEUES: Final = frozenset({"Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "deque"})
 _OF_QUEUES: Final = re.compile(r"queue|deque|replay|memory", re.IGNORECASE)
 """Names that scripts give to queues, and to lists of transitions to learn from."""
 

@@ -186,7 +186,7 @@ _TENSORS: Final = frozenset({"tensorflow.Tensor", "keras.Variable", "jax.Array"}
 _NO_TENSORS: Final = frozenset(
     {
         *("numpy.ndarray", "pandas.DataFrame", "matplotlib.Figure", "number", "class"),
-        *("torch.Tensor", "torch.Tensor with graph"),
+        *("torch.Tensor", "torch.Tensor with graph", "torch.autograd.graph"),
     }
 )
 _MOST_OF_OTHERS: Final = 1.5

@@ -196,6 +196,8 @@ def _kind_text(kept: KeptObjects) -> str:
         "tensorflow.Tensor": tr("TensorFlow tensors"),
         "torch.Tensor": tr("PyTorch tensors"),
         "torch.Tensor with graph": tr("PyTorch tensors with their graphs"),
+        "torch.autograd.graph": tr("operations in the graph of a PyTorch tensor"),
+        "concurrent._WorkItem": tr("calls that wait for a worker"),
         "jax.Array": tr("JAX arrays"),
         "keras.Variable": tr("Keras variables"),
         "keras.History": _history_text(kept),
@@ -266,6 +268,10 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
         ),
+        "limit_calls": tr(
+            "start a call only while few wait: semaphore.acquire() before {place}.submit(), and"
+            " semaphore.release() when it is done"
+        ).format(place=place),
         "limit_queue": tr(
             "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
         ),

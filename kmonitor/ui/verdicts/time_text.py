@@ -141,6 +141,21 @@ def _input_advice_text(code: str) -> str:
             "create batches in parallel: map(num_parallel_calls=AUTOTUNE), or keep them: cache()"
             " (the dataset prefetches already)"
         ),
+        "add_prefetch": tr(
+            "prefetch batches: dataset.prefetch() (the dataset maps in parallel already)"
+        ),
+        "keep_batches": tr(
+            "keep what is the same in each epoch: cache(), or prepare it once before training (the"
+            " dataset prefetches and maps in parallel already)"
+        ),
+        "no_python_map": tr(
+            "Python code in map() (py_function, numpy_function) runs one call at a time: use"
+            " TensorFlow operations, or a PyDataset with workers and use_multiprocessing=True"
+        ),
+        "no_from_generator": tr(
+            "from_generator() runs one call at a time: read the data with TensorFlow operations,"
+            " or with a PyDataset with workers and use_multiprocessing=True"
+        ),
         "more_workers": tr(
             "load batches in parallel: more workers of the PyDataset, with"
             " use_multiprocessing=True if Python code is what takes the time"
@@ -162,6 +177,16 @@ def _input_advice_text(code: str) -> str:
     return texts.get(code, "")
 
 
+def _save_less_text(verdict: Verdict) -> str:
+    kept = [one.name for one in verdict.grew_with if one.kind.startswith("kept") and one.name]
+    if not kept:
+        return tr("save less often, or save only the weights")
+    # Weights do not grow.
+    return tr("save less often, and if {place} is saved too, which is growing, limit it").format(
+        place=kept[0]
+    )
+
+
 def time_advice_text(code: str, verdict: Verdict) -> str:
     """Advice on a part that takes long; empty for other advice."""
     texts = {
@@ -169,7 +194,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
         "clock_speed": tr("check cooling, power limits and the CPU governor"),
         "fewer_collections": fewer_collections_text(),
-        "save_less": tr("save less often, or save only the weights"),
+        "save_less": _save_less_text(verdict),
         "validate_less": tr(
             "validate less often (validation_freq), or on fewer batches (validation_steps)"
         ),

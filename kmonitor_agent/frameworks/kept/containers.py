@@ -7,6 +7,8 @@ cache their results, which keep their items in one of these.
 
 import functools
 import gc
+import queue
+import sys
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
@@ -30,8 +32,8 @@ class Series(list[Any]):
 
     Attributes:
         length: Number of items, of which these are the newest, the newest last.
-        name: Kind of container that they stand for: "functools.lru_cache", "linked tuple",
-            "attributes", "subclasses".
+        name: Kind of container that they stand for: "functools.lru_cache", "SimpleQueue",
+            "linked tuple", "attributes", "subclasses".
         capacity: Maximum number of items; None: there is none.
     """
 
@@ -122,8 +124,11 @@ _PARAMETERS_OF: Final = frozenset(
 )
 """Identities of the code with which functools returns the parameters of a cache."""
 
+_SIMPLE_QUEUE: Final[Any] = queue.SimpleQueue
+
 _MOST_RESULTS: Final = 100_000
-"""Maximum number of results of a bounded cache, which can be read only all at once: 4 ms."""
+"""Maximum number of results of a bounded cache, or of items of a queue of C, which can be read
+only all at once: 4 ms."""
 
 _NEWEST: Final = 128
 
@@ -158,8 +163,44 @@ def cache_size(function: Any) -> int | None:
     return size if is_exactly(size, int, type(None)) else 0
 
 
-def bounded_results(value: Any) -> Series | None:
-    """Results that a function of `functools.lru_cache` with a limit keeps; None if it has none."""
+_BACKLOGS: Final = {
+    "concurrent.futures.thread": "_work_queue",
+    "concurrent.futures.process": "_pending_work_items",
+    "multiprocessing.pool": "_taskqueue",
+}
+"""Attributes in which these modules' pools of workers keep calls that wait."""
+
+
+def read_instead(value: Any) -> Any:
+    """Container that an object stands for, else the object itself.
+
+    A pool of workers stands for the calls that wait. Results of `functools.lru_cache` with a limit
+    and the items of a `queue.SimpleQueue` become a series.
+    """
+    name = _BACKLOGS.get(class_module(type(value)))
+    if name is not None:
+        value = instance_dict(value).get(name, value)
+    series = _bounded_results(value) or _simple_queue(value)
+    return value if series is None else series
+
+
+def _is_simple_queue(value: Any) -> bool:
+    # A Python without that class of C has one in its library.
+    return is_instance(value, _SIMPLE_QUEUE) and class_module(_SIMPLE_QUEUE) == "_queue"
+
+
+def _simple_queue(value: Any) -> Series | None:
+    n = _SIMPLE_QUEUE.qsize(value) if _is_simple_queue(value) else 0
+    if not 0 < n <= _MOST_RESULTS:
+        return None
+    held = gc.get_referents(value)
+    # Up to Python 3.12 they are in a list, behind places of items that were taken out.
+    items = held[-1 - n : -1] if sys.version_info >= (3, 13) else newest_items(held[-2], n)
+    # Another thread may have taken them out meanwhile.
+    return Series(items[-_NEWEST:], n, "SimpleQueue") if items else None
+
+
+def _bounded_results(value: Any) -> Series | None:
     size = cache_size(value) if type(value) is _CACHED_FUNCTION else None
     if not size:
         return None
@@ -188,3 +229,7 @@ def capacity_of(value: Any) -> int | None:
 
 
 _MAXLEN: Final[Any] = own_attributes(deque)["maxlen"]
+
+
+def is_full(value: Any) -> bool:
+    return (length_of(value) or 0) >= (capacity_of(value) or sys.maxsize)

@@ -35,18 +35,21 @@ from types import (
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
+from kmonitor_agent.frameworks.kept.closures import attributes_of_function, closure_of
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
-    bounded_results,
     capacity_of,
     container_name,
+    is_full,
     length_of,
     newest_items,
     newest_keys,
+    read_instead,
 )
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.places import (
+    FINALIZERS,
     data_of_fits,
     iterated_by,
     library_places,
@@ -66,15 +69,16 @@ from kmonitor_agent.frameworks.kept.sizes import (
     DATASET,
     KERAS_MODEL,
     TRACED_FUNCTION,
+    WITH_GRAPH,
     ObjectSize,
     SizeReader,
     TreeSize,
-    attributes_of_function,
-    closure_of,
+    has_graph,
     held_beside,
     size_of,
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
+from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
@@ -134,6 +138,9 @@ _WHOLE: Final = 0.9
 Place = tuple[str, str]
 """(Location of a container, name of its class)."""
 
+Graphs = dict[str, list[Graph]]
+"""Graphs by the location of their tensors, in the order in which they were found."""
+
 
 class KeptObjectWalk:
     """One search; created, used and dropped on the thread that trains.
@@ -144,9 +151,11 @@ class KeptObjectWalk:
             places are measured, except full ones.
         is_late: Returns True when the search has to end.
         least_bytes: Minimum size of a place in the result, bytes.
+        graphs_before: `graphs` of the search before.
 
     Attributes:
         lengths: Number of items in each place.
+        graphs: Graphs of PyTorch's tensors in each place.
         is_cut_short: True if time ran out, so that part of the result is missing.
         n_visited: Number of objects that were visited.
     """
@@ -156,8 +165,11 @@ class KeptObjectWalk:
         lengths_before: Mapping[Place, int] | None = None,
         is_late: Callable[[], bool] = lambda: False,
         least_bytes: float = LEAST_BYTES,
+        graphs_before: Graphs | None = None,
     ) -> None:
         self._least_bytes = least_bytes
+        self.graphs: Graphs = {}
+        self._graphs_before = graphs_before or {}
         self.is_cut_short = False
         self._is_late = is_late
         self.lengths: dict[Place, int] = {}
@@ -280,7 +292,7 @@ class KeptObjectWalk:
         if linked is not None:
             self._series.setdefault((place, linked.series.name), []).append(linked)
             return
-        value = bounded_results(value) or value
+        value = read_instead(value)
         length = length_of(value)
         if length is not None:
             if length > 0:
@@ -298,9 +310,21 @@ class KeptObjectWalk:
     def _visit_sized(self, value: Any, size: ObjectSize, place: str) -> None:
         if size.has_objects:
             self._report_tree(value, place)
+        elif size.kind == WITH_GRAPH:
+            self._visit_graph(value, size, place)
         # One figure or data set that has a name is not what is kept of them.
         elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
             self._report(size, 1, size.n_bytes, (place, ""))
+
+    def _visit_graph(self, value: Any, size: ObjectSize, place: str) -> None:
+        known = self.graphs.setdefault(place, [])
+        before = next(iter(self._graphs_before.get(place, [])[len(known) :]), None)
+        graph = self._reader.graphs.graph_of(value, before) or before
+        if graph is not None:
+            known.append(graph)
+            n_bytes = None if graph.n_bytes is None else graph.n_bytes + (size.n_bytes or 0)
+            like = dataclasses.replace(size, kind=GRAPH, shape="", dtype="", base="")
+            self._report(like, graph.count, n_bytes, (place, ""))
 
     def _visit_object(self, value: Any, place: str) -> None:
         kind: Any = type(value)
@@ -342,7 +366,8 @@ class KeptObjectWalk:
             self._waiting += [(each, place) for each in _larger_end(value)]
         for each, name in _children(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
-            if (is_constant or is_record) and (are_fields or size_of(each) is None):
+            may_grow = are_fields or size_of(each) is None or has_graph(each)
+            if (is_constant or is_record) and may_grow:
                 waiting.append((each, name))
             elif length_of(each) is not None:
                 waiting.append((each, name))
@@ -357,14 +382,15 @@ class KeptObjectWalk:
     def _measure_all(self, containers: list[Any], place: Place) -> None:
         is_first = self._before is None
         is_same = self._before is not None and self._before.get(place, 0) == self.lengths[place]
-        if is_same and not all(map(_is_full, containers)):
+        if is_same and not all(map(is_full, containers)):
             return
         for value in containers:
             length = length_of(value) or 0
             if self._is_over():
                 return
             # One that was full at the first search never grew; later its items may grow.
-            is_left_out = is_first and _is_full(value)
+            # Finalizers are mostly of libraries, with PyTorch some hundred.
+            is_left_out = is_first and (is_full(value) or place[0] == FINALIZERS)
             is_measured = length >= _FEWEST and not is_left_out and not _is_record(value)
             if is_measured and not self._counts_with_another(value):
                 try:
@@ -395,6 +421,11 @@ class KeptObjectWalk:
             n_bytes = new_bytes * length / len(items)
             is_native = all(size.n_bytes is None for size in new)
             like = most_common(new)
+            if like.kind == WITH_GRAPH:
+                newest = [each for each in items if has_graph(each)][:-3:-1]
+                each = self._reader.graph_bytes(*newest)
+                n_bytes += (each or 0.0) * length
+                is_native = each is None and n_bytes < self._least_bytes
             self._report(like, length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
             n_bytes = sum(map(bytes_of_number, items)) * length / len(items)
@@ -535,10 +566,6 @@ _PASSES_ON: Final = (
 )
 """Classes of Python whose objects belong to others: a function with arguments, a bound method, a
 file in memory, an iterator."""
-
-
-def _is_full(value: Any) -> bool:
-    return (length_of(value) or 0) >= (capacity_of(value) or sys.maxsize)
 
 
 def _has_fields(value: Any) -> bool:

@@ -11,11 +11,12 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
+from kmonitor_agent.frameworks.kept.closures import attributes_of_function, closure_of
 from kmonitor_agent.frameworks.kept.containers import (
     container_base,
     length_of,
@@ -28,6 +29,7 @@ from kmonitor_agent.frameworks.kept.tensorflow_parts import (
     dataset_tensors,
     is_recording,
 )
+from kmonitor_agent.frameworks.kept.torch_graphs import GraphReader
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -55,6 +57,10 @@ _LEAST_TENSORS: Final = 2**20
 _LEAST_VARIABLES: Final = 2**22
 """Minimum size of a data set's tensors and of a model's variables, bytes, beside which the rest of
 them is small: up to a mebibyte for a trace of `predict` or `evaluate`."""
+
+
+WITH_GRAPH: Final = "torch.Tensor with graph"
+"""Kind of a tensor that keeps the operations it was computed by, with what these saved."""
 
 
 TRACED_FUNCTION: Final = "tf.function"
@@ -123,6 +129,12 @@ def size_of(value: Any) -> ObjectSize | None:
     return None
 
 
+def has_graph(value: Any) -> bool:
+    """True for a tensor of PyTorch that keeps a graph."""
+    size = size_of(value)
+    return size is not None and size.kind == WITH_GRAPH
+
+
 def _array(value: Any) -> ObjectSize | None:
     numpy: Any = sys.modules.get("numpy")
     if not is_instance(value, numpy.ndarray):
@@ -176,7 +188,7 @@ def _torch_tensor(value: Any) -> ObjectSize | None:
     if not is_known_class(type(value)) or torch._C._len_torch_function_stack():  # noqa: SLF001
         return None  # the script's code runs for each attribute
     storage = value.untyped_storage()
-    kind = "torch.Tensor" if value.grad_fn is None else "torch.Tensor with graph"
+    kind = "torch.Tensor" if value.grad_fn is None else WITH_GRAPH
     dtype = str(value.dtype).rpartition(".")[2]
     size = max(1, value.element_size())
     is_view = storage.nbytes() >= _LEAST_BASE * size * max(1, value.numel())
@@ -273,9 +285,7 @@ def attached_arrays(value: Any, size: ObjectSize) -> list[Any]:
     return [each for each in list(instance_dict(value).values()) if size_of(each) is not None]
 
 
-_HAVE_ATTRIBUTES: Final = frozenset(
-    {"tensorflow.Tensor", "torch.Tensor", "torch.Tensor with graph"}
-)
+_HAVE_ATTRIBUTES: Final = frozenset({"tensorflow.Tensor", "torch.Tensor", WITH_GRAPH})
 
 
 def _native(kind: str) -> Callable[[Any], ObjectSize]:
@@ -359,6 +369,8 @@ class SizeReader:
     def __init__(self) -> None:
         self.seen: set[int] = set()
         self.n_visited = 0
+        self.graphs = GraphReader()
+        self._newest_operation = -1
 
     def is_new(self, size: ObjectSize) -> bool:
         """True if this memory was not seen before; marks it as seen."""
@@ -382,6 +394,24 @@ class SizeReader:
             parts = [size, *(each for each in attached if each is not None and self.is_new(each))]
             n_bytes += sum(each.n_bytes or 0 for each in parts)
         return found, n_bytes
+
+    def graph_bytes(self, tensor: Any, earlier: Any = None) -> float | None:
+        """Size of a graph without the operations that were there with an earlier tensor's.
+
+        None if PyTorch cannot tell, or too many were read.
+
+        Args:
+            tensor: A tensor with a graph.
+            earlier: The tensor before it; None: the one that was read last.
+        """
+        n_before = self.graphs.n_read
+        after = self._newest_operation if earlier is None else self.graphs.number_of(earlier)
+        graph = self.graphs.added_to(tensor, after)
+        self.n_visited += self.graphs.n_read - n_before
+        if graph is None:
+            return None
+        self._newest_operation = graph.newest
+        return graph.n_bytes
 
     def tree(self, value: Any) -> TreeSize:
         """Size of an object with its contents.
@@ -422,6 +452,9 @@ class SizeReader:
         if size.kind == DATASET:
             self._add_whole(total, size, scale, dataset_tensors(value), _LEAST_TENSORS)
         elif self.is_new(size):
+            if size.kind == WITH_GRAPH:
+                n_bytes = (size.n_bytes or 0) + round(self.graph_bytes(value) or 0.0)
+                size = replace(size, n_bytes=n_bytes)
             total.add(size, scale)
             held = [(each, 1.0) for each in attached_arrays(value, size)]
             return held + (_referred_objects(value) if size.has_objects else [])
@@ -531,36 +564,9 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
     return weights + items_of(instance_dict(fields.get("optimizer")).get("_variables"))
 
 
-def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
-    """Variables of enclosing functions that a function refers to, and its argument defaults."""
-    code = function.__code__
-    defaults = function.__defaults__ if type(function.__defaults__) is tuple else ()
-    named = function.__kwdefaults__ if type(function.__kwdefaults__) is dict else {}
-    values: list[tuple[str, Any]] = list(named.items())
-    last = code.co_argcount
-    values += zip(code.co_varnames[last - len(defaults) : last], defaults, strict=False)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            values.append((name, cell.cell_contents))
-        except ValueError:  # an empty one
-            continue
-    return values
-
-
 def _closure_values(function: FunctionType) -> list[Any]:
     pairs = (*closure_of(function), *attributes_of_function(function))
     return [value for _, value in pairs]
-
-
-def attributes_of_function(function: FunctionType) -> list[tuple[Any, Any]]:
-    """Attributes that were set on a function, and its annotations if these were ever read.
-
-    Asking for its `__dict__` would make one for each function that has none, and asking for its
-    annotations may run code of the script.
-    """
-    others = {id(function.__globals__), id(function.__builtins__), id(function.__kwdefaults__)}
-    dicts = [each for each in gc.get_referents(function) if type(each) is dict]
-    return [pair for each in dicts if id(each) not in others for pair in list(each.items())]
 
 
 def _class_values(kind: type) -> list[Any]:

@@ -157,6 +157,10 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         data_persists: True if nothing is started again for each epoch: epochs share one iterator,
             or its workers stay alive.
         data_prefetches: True if a stage of the tf.data pipeline prefetches.
+        data_maps_in_parallel: True if the tf.data pipeline maps, and in all such stages in
+            parallel.
+        data_python: Python code in the tf.data pipeline: "map" (`py_function`, `numpy_function`)
+            or "generator" (`from_generator`); empty if there is none.
     """
 
     fit: Count
@@ -178,6 +182,8 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     data_workers: Count | None = None
     data_persists: bool = False
     data_prefetches: bool = False
+    data_maps_in_parallel: bool = False
+    data_python: Name = ""
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

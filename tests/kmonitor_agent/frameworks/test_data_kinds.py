@@ -42,12 +42,45 @@ def dataset() -> Any:
     return tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
 
 
+def halved(x: Any, y: Any) -> Any:
+    return x / 2, y
+
+
+def in_python(x: Any, y: Any) -> Any:
+    return tf.ensure_shape(tf.py_function(abs, [x], x.dtype), x.shape), y
+
+
+def of_generator() -> Any:
+    specs = tuple(tf.TensorSpec(each.shape, each.dtype) for each in (X, Y))
+    return tf.data.Dataset.from_generator(endless, output_signature=specs).prefetch(1)
+
+
 CASES: dict[str, tuple[Callable[[], Any], KindOfData]] = {
     "arrays": (lambda: {"x": X, "y": Y}, KindOfData("arrays")),
     "dataset": (lambda: {"x": dataset()}, KindOfData("dataset")),
     "dataset that prefetches": (
         lambda: {"x": dataset().prefetch(2).repeat(1)},
         KindOfData("dataset", prefetches=True),
+    ),
+    "dataset that maps in parallel": (
+        lambda: {"x": dataset().map(halved, num_parallel_calls=2)},
+        KindOfData("dataset", maps_in_parallel=True),
+    ),
+    "dataset that maps in parallel and in turn": (
+        lambda: {"x": dataset().map(halved, num_parallel_calls=2).map(halved)},
+        KindOfData("dataset"),
+    ),
+    "dataset with Python in a map": (
+        lambda: {"x": dataset().map(in_python, num_parallel_calls=2)},
+        KindOfData("dataset", maps_in_parallel=True, python="map"),
+    ),
+    "dataset with Python in a function of a map": (
+        lambda: {"x": dataset().map(tf.function(in_python))},
+        KindOfData("dataset", python="map"),
+    ),
+    "dataset of a generator": (
+        lambda: {"x": of_generator(), "steps_per_epoch": 2},
+        KindOfData("dataset", persists=True, prefetches=True, python="generator"),
     ),
     "dataset of steps": (
         lambda: {"x": dataset().repeat(), "steps_per_epoch": 2},
@@ -74,7 +107,12 @@ def test_start_of_a_fit_has_the_kind_of_its_data(case: str, told: Told):
 
     (started,) = of(FitStarted, told(monitor))
     found = KindOfData(
-        started.data_kind, started.data_workers, started.data_persists, started.data_prefetches
+        started.data_kind,
+        started.data_workers,
+        started.data_persists,
+        started.data_prefetches,
+        started.data_maps_in_parallel,
+        started.data_python,
     )
     assert found == expected
 

@@ -257,6 +257,14 @@ _OF_BATCHES: Final[dict[str, tuple[Remedy, ...]]] = {
 }
 """Advice on the wait for each batch, by the kind of data in `FitStarted`."""
 
+_OF_DATASETS: Final[dict[str, tuple[Remedy, ...]]] = {
+    "generator": (Remedy.NO_FROM_GENERATOR,),
+    "prefetches": (Remedy.PARALLEL_MAP,),
+    "maps in parallel": (Remedy.ADD_PREFETCH,),
+    "both": (Remedy.KEEP_BATCHES,),
+}
+"""Advice on the wait for each batch of a dataset, by what its stages do already."""
+
 _OF_FIRST_BATCHES: Final[dict[str, tuple[Remedy, ...]]] = {
     "dataset": (Remedy.REPEAT,),
     "loader": (Remedy.KEEP_WORKERS,),
@@ -273,9 +281,11 @@ def advice_on_input(units: Sequence[Unit], growth: Growth | None = None) -> tupl
     """
     fit = units[-1].fit
     kind = "" if fit is None else fit.data_kind
+    if fit is not None and fit.data_python == "map":
+        # The first batch of an epoch waits for Python as each other does.
+        return (Remedy.NO_PYTHON_MAP,)
     if not _is_of_first_batches(units, growth):
-        prefetches = fit is not None and fit.data_prefetches
-        return (Remedy.PARALLEL_MAP,) if prefetches else _OF_BATCHES.get(kind, ())
+        return _OF_DATASETS.get(_stages(fit)) or _OF_BATCHES.get(kind, ())
     if fit is None:
         return ()
     if growth is not None and kind == "dataset" and fit.epochs - fit.initial_epoch == 1:
@@ -283,6 +293,14 @@ def advice_on_input(units: Sequence[Unit], growth: Growth | None = None) -> tupl
     if not _starts_each_epoch(fit):
         return ()
     return _OF_FIRST_BATCHES.get(kind, ())
+
+
+def _stages(fit: FitStarted | None) -> str:
+    if fit is None or fit.data_python == "generator":
+        return "" if fit is None else "generator"
+    if fit.data_prefetches:
+        return "both" if fit.data_maps_in_parallel else "prefetches"
+    return "maps in parallel" if fit.data_maps_in_parallel else ""
 
 
 def _starts_each_epoch(fit: FitStarted) -> bool:

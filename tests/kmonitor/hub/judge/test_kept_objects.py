@@ -395,6 +395,7 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
     ("kept", "advice"),
     [
         (replace(ARRAYS, kind="torch.Tensor with graph"), "float_of_loss"),
+        (replace(ARRAYS, kind="torch.autograd.graph", container=""), "float_of_loss"),
         (replace(ARRAYS, place="Out"), "reset_out"),
         (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
         (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
@@ -407,6 +408,8 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, container="functools.cache"), "limit_cache"),
         (replace(ARRAYS, kind="function"), "keep_less"),
         (replace(ARRAYS, container="Queue"), "limit_queue"),
+        (replace(ARRAYS, container="SimpleQueue"), "limit_queue"),
+        (replace(ARRAYS, kind="concurrent._WorkItem", container="SimpleQueue"), "limit_calls"),
         (replace(ARRAYS, container="deque"), "limit_queue"),
         (replace(ARRAYS, place="Agent.memory"), "limit_queue"),
         (replace(ARRAYS, place="Agent.memory", kind="number"), "keep_numbers"),

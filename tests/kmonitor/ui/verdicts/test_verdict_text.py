@@ -622,6 +622,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "one_dataset",
         "history_dict",
         "limit_cache",
+        "limit_calls",
         "limit_queue",
     ],
 )

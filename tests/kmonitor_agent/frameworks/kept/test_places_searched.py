@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import ChainMap, Counter, namedtuple
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.kept import places
+from kmonitor_agent.frameworks.kept.containers import read_instead
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
@@ -164,6 +166,7 @@ CONTAINERS: dict[str, Pair] = {
         lambda: functools.partial(print, []),
         changed(lambda held, value: held.args[0].append(value)),
     ),
+    "queue of C": (queue.SimpleQueue, changed(lambda held, value: held.put(value))),
     "partials of partials": (
         lambda: functools.partial(print),
         functools.partial,
@@ -338,6 +341,39 @@ def test_items_that_wait_for_the_slower_of_two_iterators_are_measured():
         return held
 
     assert_found(growths_mib(attribute(slow), play))
+
+
+def busy(pool: Any) -> tuple[Any, threading.Event]:
+    """A pool of threads whose only worker waits."""
+    goes_on = threading.Event()
+    pool.submit(goes_on.wait)
+    return pool, goes_on
+
+
+def test_calls_that_wait_for_a_worker_count_as_those_of_their_pool():
+    pool, goes_on = busy(ThreadPoolExecutor(1))
+    recorder = Recorder(pool)
+    walk = KeptObjectWalk({})
+
+    for _ in range(6):
+        pool.submit(id, data())
+    found = walk.search([recorder], None)
+
+    goes_on.set()
+    pool.shutdown(cancel_futures=True)
+    (waiting,) = [each for each in found if each.place == "Recorder.held"]
+    assert (waiting.kind, waiting.container) == ("concurrent._WorkItem", "SimpleQueue")
+    assert (waiting.count, waiting.n_bytes) == (6, pytest.approx(6 * MIB, rel=0.1))
+
+
+def test_items_taken_out_of_a_queue_of_c_do_not_count():
+    held: Any = queue.SimpleQueue()
+    for n in range(40):
+        held.put(n)
+    for _ in range(30):
+        held.get()
+
+    assert list(read_instead(held)) == list(range(30, 40))
 
 
 def test_nothing_is_taken_from_iterators():

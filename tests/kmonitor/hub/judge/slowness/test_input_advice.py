@@ -1,8 +1,9 @@
 """Advice on the wait for input: by the kind of data, and by what is waited for."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import Remedy
@@ -10,31 +11,16 @@ from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input
 from kmonitor.hub.judge.units import Unit
 from kmonitor.ui.verdicts.time_text import time_advice_text
-from kmonitor_agent.wire.messages.events import FitStarted, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, FitStarted, Verdict
 
 EACH_BATCH: Final = (0.1, 2.0)
 FIRST_BATCH: Final = (1.8, 2.0)
 """Wait for an epoch's first batch, and for all of them, seconds."""
 
 
-def fit(
-    kind: str,
-    *,
-    workers: int | None = None,
-    persists: bool = False,
-    prefetches: bool = False,
-    epochs: int = 20,
-) -> FitStarted:
-    return FitStarted(
-        t_s=0.0,
-        fit=1,
-        model="m",
-        epochs=epochs,
-        data_kind=kind,
-        data_workers=workers,
-        data_persists=persists,
-        data_prefetches=prefetches,
-    )
+def fit(kind: str, *, epochs: int = 20, **stages: Any) -> FitStarted:
+    fields = {f"data_{name}": value for name, value in stages.items()}
+    return FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, data_kind=kind, **fields)
 
 
 def epochs_of(started: FitStarted | None, *waits: tuple[float, float]) -> list[Unit]:
@@ -55,6 +41,20 @@ CASES: Final = [
     (fit("arrays"), FIRST_BATCH, []),
     (fit("dataset"), EACH_BATCH, ["prefetch_dataset"]),
     (fit("dataset", prefetches=True), EACH_BATCH, ["parallel_map"]),
+    (fit("dataset", maps_in_parallel=True), EACH_BATCH, ["add_prefetch"]),
+    (fit("dataset", prefetches=True, maps_in_parallel=True), EACH_BATCH, ["keep_batches"]),
+    (
+        fit("dataset", prefetches=True, maps_in_parallel=True, python="map"),
+        EACH_BATCH,
+        ["no_python_map"],
+    ),
+    (
+        fit("dataset", prefetches=True, maps_in_parallel=True, python="map"),
+        FIRST_BATCH,
+        ["no_python_map"],
+    ),
+    (fit("dataset", prefetches=True, python="generator"), EACH_BATCH, ["no_from_generator"]),
+    (fit("dataset", python="generator"), FIRST_BATCH, ["repeat"]),
     (fit("dataset"), FIRST_BATCH, ["repeat"]),
     (fit("dataset", persists=True), FIRST_BATCH, []),
     (fit("dataset", epochs=1), FIRST_BATCH, []),
@@ -116,3 +116,16 @@ def test_fits_whose_datasets_take_ever_longer_to_start_are_advised_to_create_one
     ]
 
     assert found == [(Remedy.DATASET_ONCE,), ()]
+
+
+def test_advice_on_slower_checkpoints_names_what_grows_along():
+    verdict = Verdict(t_s=0.0, metric="epoch_time", state="growing", per="epoch", units=9, unit=9)
+    grown = CorrelatedGrowth("kept_bytes", 3.0e6, 2.0e6, 4.0e6, "__main__.replay")
+
+    texts = [
+        time_advice_text("save_less", each)
+        for each in (verdict, replace(verdict, grew_with=[grown]))
+    ]
+
+    assert ["only the weights" in each for each in texts] == [True, False]
+    assert "__main__.replay" in texts[1]

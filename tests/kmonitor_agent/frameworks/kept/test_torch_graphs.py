@@ -1,0 +1,121 @@
+"""Graphs that small tensors of PyTorch keep: found by their holder, measured, never run."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH
+from kmonitor_agent.wire.messages.events import KeptObjects
+
+torch: Any = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("this_module_alone")
+
+MIB = 2**20
+STEPS = 4
+WIDTH = 1024
+SAVED = 256 * WIDTH * 4
+"""Size of what each operation of a step saves, bytes."""
+
+
+class Recorder:
+    """A callback of the script's."""
+
+    def __init__(self) -> None:
+        self.held: Any = None
+
+
+def step(weight: Any, *, releases: bool = False) -> Any:
+    loss = ((torch.ones(256, WIDTH) * weight) ** 2).mean()
+    if releases:
+        loss.backward()
+    return loss
+
+
+def in_attribute(recorder: Recorder, loss: Any) -> None:
+    recorder.held = loss if recorder.held is None else recorder.held + loss
+
+
+def in_dict(recorder: Recorder, loss: Any) -> None:
+    recorder.held = recorder.held or {"n": 0.0, "other": 0.0, "loss": 0.0}
+    recorder.held["loss"] += loss
+
+
+def in_list(recorder: Recorder, loss: Any) -> None:
+    recorder.held = recorder.held or []
+    recorder.held.append(loss)
+
+
+def in_closure(recorder: Recorder, loss: Any) -> None:
+    total = loss if recorder.held is None else recorder.held() + loss
+    recorder.held = lambda: total
+
+
+def in_records(recorder: Recorder, loss: Any) -> None:
+    recorder.held = recorder.held or []
+    recorder.held.append({"loss": loss})
+
+
+Keep = Callable[[Recorder, Any], None]
+
+
+def searches(keep: Keep, n: int = 4, steps: int = STEPS, **options: Any) -> list[KeptObjects]:
+    """Findings at the recorder, of several searches."""
+    recorder = Recorder()
+    weight = torch.ones(WIDTH, requires_grad=True)
+    walk: Any = None
+    found: list[KeptObjects] = []
+    for _ in range(n):
+        for _ in range(steps):
+            keep(recorder, step(weight, **options))
+        walk = KeptObjectWalk(walk and walk.lengths, graphs_before=walk and walk.graphs)
+        results = walk.search([recorder], None)
+        found += [each for each in results if each.place.rpartition(".")[2] in PLACES][:1]
+    return found
+
+
+PLACES = {"held", "total", 'held["loss"]'}
+
+
+@pytest.mark.parametrize("keep", [in_attribute, in_dict, in_list, in_closure, in_records])
+def test_graphs_of_small_tensors_are_measured_in_each_holder(keep: Keep):
+    found = searches(keep, 5)
+
+    sizes = [each.n_bytes or 0.0 for each in found[-3:]]
+    growths = [later - earlier for earlier, later in pairwise(sizes)]
+    assert growths == [pytest.approx(2 * STEPS * SAVED, rel=0.2)] * 2
+    assert {each.kind for each in found} <= {GRAPH, "torch.Tensor with graph"}
+
+
+def test_graphs_grow_by_all_operations_although_few_are_read():
+    found = searches(in_attribute, steps=150)
+
+    assert [later.count - one.count for one, later in pairwise(found[1:])] == [
+        pytest.approx(150 * 4, rel=0.02)
+    ] * 2
+
+
+def test_graph_of_the_latest_step_does_not_grow():
+    def keep(recorder: Recorder, loss: Any) -> None:
+        recorder.held = loss
+
+    assert len({(each.count, each.n_bytes) for each in searches(keep)}) == 1
+
+
+@pytest.mark.parametrize("keep", [in_attribute, in_list])
+def test_graphs_released_by_a_backward_pass_take_little(keep: Keep):
+    assert searches(keep, releases=True) == []
+
+
+def test_hooks_of_saved_tensors_never_run():
+    n_unpacked: list[Any] = []
+    weight = torch.ones(WIDTH, requires_grad=True)
+    recorder = Recorder()
+    with torch.autograd.graph.saved_tensors_hooks(lambda each: each, n_unpacked.append):
+        recorder.held = step(weight)
+
+    KeptObjectWalk().search([recorder], None)
+
+    assert n_unpacked == []
