@@ -6662,6 +6662,11 @@
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check what train_step, layers, losses or metrics do more of, such as going through a list that gets longer</source>
+        <translation>检查 train_step、层、损失或指标多做了什么，例如遍历越来越长的列表</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>checkpoints</source>
         <translation>检查点</translation>
@@ -8983,6 +8988,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training process has ended</source>
         <translation>训练进程已不存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the training process itself takes more CPU time</source>
+        <translation>训练进程自身占用的处理器时间增加</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
