@@ -30,7 +30,7 @@ from kmonitor.hub.judge.counters import (
 )
 from kmonitor.hub.judge.counts import (
     COUNT_RULES,
-    explain_count,
+    explain_open_count,
     near_with_saves,
     next_count_judgement,
 )
@@ -519,10 +519,9 @@ class RunJudge:
         if judgement.state not in EXPLAINED or growth is None:
             return self._of_earlier_rise(metric, judgement, counters, measured, kind)
         if metric in COUNT_RULES:
-            saves = any(unit.times.get("checkpoints") for unit in measured[growth.first :])
-            tables = self._units.named.get(metric, ())
+            tables = tuple(self._units.named.get(metric, ()))
             uses_torch = self._units.uses_torch
-            return explain_count(metric, growth, tables, saves=saves, uses_torch=uses_torch)
+            return explain_open_count(metric, judgement, measured, tables, uses_torch=uses_torch)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
