@@ -329,29 +329,58 @@ def _recent_rate(values: Floats) -> float:
     return theil_sen_slope(at[1:].astype(np.float64), lows) or 0.0
 
 
-def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+def steady_kept_growth(
+    counters: Sequence[Counter], growth: Growth, memory: Floats
+) -> list[CounterGrowth]:
     """Growth of kept bytes that explains growth and is about even from count to count.
 
     Counts begin when memory has risen for a few units: bytes of eight units show that it has been
-    so from the start, as nothing else is kept in that place.
+    so from the start, as nothing else is kept in that place. Short units are not all counted: two
+    counts suffice if memory rose as evenly, and by as much between them.
 
     Args:
         counters: See `kept_growth`.
+        memory: The judged series, `[n]`.
     """
     sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
-    return kept_growth([one for one in sized if _is_kept_evenly(one)], growth)
+    return kept_growth([one for one in sized if _is_kept_evenly(one, memory)], growth)
 
 
-def _is_kept_evenly(counter: Counter) -> bool:
+def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
     values = counter.values
     (at,) = np.isfinite(values).nonzero()
     at = at[at >= len(values) - _EVEN_BYTES - 1]
-    if len(at) < _LEAST_READINGS or at[-1] < len(values) - _LATELY:
+    if len(at) < _FEWEST_COUNTS or at[-1] < len(values) - _LATELY:
         return False
     moments = at if counter.moments is None else counter.moments[at]
     rates = np.diff(values[at]) / np.diff(moments)
-    is_long = bool(values[at[-1]] >= _KEPT_UNITS * np.median(rates))
-    return is_long and are_about_even(rates)
+    bytes_now = values[at[-1]]
+    if len(at) < _LEAST_READINGS:
+        kept = float(values[at[-1]] - values[at[0]])
+        if not _is_of_memory(kept, memory[at[0] :], int(at[-1] - at[0])):
+            return False
+        # Memory says that it went on since.
+        bytes_now += (len(values) - 1 - at[-1]) * np.median(rates)
+    is_long = bool(bytes_now >= _KEPT_UNITS * np.median(rates))
+    return is_long and (len(rates) < _FEWEST_COUNTS or are_about_even(rates))
+
+
+_SAME_BYTES: Final = 0.2
+"""Difference of kept bytes and memory's growth, as a part of that, at most."""
+
+
+def _is_of_memory(kept: float, memory: Floats, counted: int) -> bool:
+    """True if memory rose evenly since a count, and by the kept bytes until the last one.
+
+    Args:
+        kept: Bytes that came between the counts.
+        memory: The judged series since the first count, `[n]`.
+        counted: Index of the last count.
+    """
+    steps = np.diff(memory)
+    rise = float(memory[counted] - memory[0])
+    is_same = abs(rise - kept) <= _SAME_BYTES * rise
+    return is_same and len(steps) >= _LEAST_READINGS - 1 and are_about_even(steps)
 
 
 def with_newest_kept(
