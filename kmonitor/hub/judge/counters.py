@@ -159,6 +159,7 @@ def steadily_counted_growth(
 
     For code, which the first unit compiles anyway, two of the last twelve units suffice, one of
     them among the last six; for bytes eight units must add about the same, and explain the growth.
+    For those of children, which are read now and then, six readings in eight units or more.
 
     Args:
         growth: The judgement of memory.
@@ -176,6 +177,8 @@ def _steady_growth(counter: Counter) -> float:
     """Change per unit that the last units agree on; 0 if they disagree."""
     if counter.kind is CounterKind.NAMED_BYTES:
         return _steady_rate(counter.values[-_CODE_AMONG - 1 :])
+    if counter.kind is CounterKind.CHILDREN_BYTES:
+        return _even_rate(counter.values[-_CODE_AMONG - 1 :])
     if counter.kind in _BYTES:
         added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
         is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
@@ -200,6 +203,18 @@ def _steady_rate(values: Floats) -> float:
     if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * float(np.median(rates)):
         return 0.0
     return float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
+
+
+def _even_rate(values: Floats) -> float:
+    """Change per unit between readings at any time in a unit; 0 if they are not about even.
+
+    From one to the next there is a unit's growth more or less than units: rates are over two.
+    """
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _GOES_ON or at[-1] - at[0] < _SHARED_UNITS:
+        return 0.0
+    rates = (values[at][2:] - values[at][:-2]) / (at[2:] - at[:-2])
+    return float(np.median(rates)) if are_about_even(rates) else 0.0
 
 
 def _is_of_pipeline(counter: Counter) -> bool:
