@@ -98,12 +98,16 @@ _RISES: Final = 2.0**20
 _LAST_READINGS: Final = 4
 """Rise in so many readings after which the next one is needed, bytes."""
 
+_FEWEST_READINGS: Final = 6
+_PART_OF_CHILDREN: Final = 0.4
+"""Number of readings of children without which they are no growth, and their share in it."""
+
 
 def _unread_children(units: Sequence[Unit]) -> Floats:
     """Correction of RAM for children's memory in units in which it was not read, `[n]`.
 
     It is taken to lie between the readings before and after: as last read, growth would look like
-    stairs. While it rises, RAM is not known after the last reading.
+    stairs. While it rises, or after one reading, RAM is not known after the last reading.
     """
     read = _array(map(_of_children, units))
     (at,) = np.isfinite(read).nonzero()
@@ -112,9 +116,24 @@ def _unread_children(units: Sequence[Unit]) -> Floats:
     as_read = _array(unit.children_bytes for unit in units)
     found = np.nan_to_num(np.interp(np.arange(len(units)), at, read[at]) - as_read)
     lately = read[at][-_LAST_READINGS:]
-    if lately[-1] - lately[0] >= _RISES:
+    if lately[-1] - (lately[0] if len(lately) > 1 else 0.0) >= _RISES:
         found[at[-1] + 1 :] = np.nan
     return found
+
+
+def is_by_few_readings(units: Sequence[Unit], growth: Growth | None) -> bool:
+    """True if RAM rises with children that were read a few times: no line between them counts.
+
+    Args:
+        units: All units of the judged series.
+        growth: Its judgement.
+    """
+    read = _array(map(_of_children, units))
+    read = read[np.isfinite(read)]
+    if growth is None or growth.slope is None or not 1 < len(read) < _FEWEST_READINGS:
+        return False
+    rise = growth.slope.middle * (growth.last - growth.first)
+    return bool(read[-1] - read[0] >= _PART_OF_CHILDREN * rise)
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
