@@ -244,7 +244,7 @@ def explain_open_count(
     if growth is None or not judgement.is_open_alarm:
         return None
     window = units[growth.first :]
-    earlier = sum(table.t_s <= window[0].ended_s for table in tables)
+    earlier = sum(table.t_s <= unit.ended_s for unit in window[:1] for table in tables)
     within = tables[max(0, earlier - 1) :]
     if len(within) < _FEWEST_TABLES:
         within = tables
