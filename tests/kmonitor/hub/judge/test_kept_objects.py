@@ -539,7 +539,9 @@ def scattered(events: Iterator[Event]) -> Iterator[Event]:
             yield event
 
 
-def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
+def alarms(
+    kept_mib: Callable[[int], float], n: int = 9, *, each: int = 1, scatters: bool = True
+) -> list[int]:
     """Units after which RAM is called growing."""
 
     def kept(unit: int) -> list[KeptObjects]:
@@ -547,7 +549,8 @@ def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
 
     judge = RunJudge()
     called: list[int] = []
-    for event in scattered(counted(events_of(Growing(ram_mib=8.0), n), kept)):
+    events = counted(events_of(Growing(ram_mib=8.0), n), kept, each)
+    for event in scattered(events) if scatters else events:
         judge.read(event.t_s, event)
         new = judge.judge()
         called += [one.unit for one in new if one.metric == "ram" and one.state == "growing"]
@@ -570,3 +573,18 @@ def test_bytes_that_are_kept_evenly_are_called_within_eight_units_however_memory
 )
 def test_bytes_that_are_kept_otherwise_wait_for_a_trend(kept_mib: Callable[[int], float]):
     assert not alarms(kept_mib)
+
+
+def test_two_counts_suffice_where_memory_rises_evenly_by_as_much():
+    assert alarms(lambda unit: 7.0 * unit, each=3, scatters=False) == [9]
+
+
+@pytest.mark.parametrize(
+    ("kept_mib", "scatters"),
+    [(lambda unit: 6.0 * unit, False), (lambda unit: 8.0 * unit, True)],
+    ids=["it is less", "memory scatters"],
+)
+def test_two_counts_do_not_suffice_where_memory_disagrees(
+    kept_mib: Callable[[int], float], *, scatters: bool
+):
+    assert not alarms(kept_mib, each=3, scatters=scatters)
