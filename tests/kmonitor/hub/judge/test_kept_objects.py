@@ -135,6 +135,26 @@ def test_arrays_that_cover_a_quarter_are_named_where_nothing_explains_more():
     assert verdict.advice == ["keep_numbers", "diagnose", "restart"]
 
 
+def test_arrays_that_cover_a_quarter_are_named_where_malloc_keeps_what_is_between_them():
+    def with_freed_memory() -> Iterator[Event]:
+        unit = 0
+        for event in events_of(Growing(ram_mib=8.0), 30):
+            if isinstance(event, EpochEnded):
+                unit += 1
+                yield replace(
+                    event,
+                    malloc_bytes=(200 + 3.0 * unit) * MIB,
+                    malloc_free_bytes=5.0 * unit * MIB,
+                )
+            else:
+                yield event
+
+    verdict = judged(counted(with_freed_memory(), of_arrays(3.0)))
+
+    assert (verdict.state, verdict.cause, verdict.sureness) == ("growing", "kept", "counted")
+    assert {"kept_bytes", "free_bytes"} == {one.kind for one in verdict.grew_with}
+
+
 def test_arrays_that_cover_a_quarter_make_no_growth_of_memory_that_is_steady():
     verdict = judged(counted(events_of(Growing(ram_mib=0.0), 30), of_arrays(3.0)))
 
