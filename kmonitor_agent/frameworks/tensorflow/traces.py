@@ -320,7 +320,7 @@ _TRACING: Final = "trace_function"
 
 
 _SEARCH_PART: Final = 0.02
-_MOST_SEARCH_S: Final = 1.0
+_MOST_SEARCH_S: Final = 0.5
 """Maximum part of a core for asking all objects, and the time that is saved up for it, seconds."""
 
 

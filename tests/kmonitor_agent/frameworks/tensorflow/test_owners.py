@@ -157,7 +157,7 @@ def test_owners_are_searched_for_within_a_part_of_the_time(
     searches: list[int] = []
     now_s = [traces.time.monotonic()]
     monkeypatch.setattr(traces.time, "monotonic", lambda: now_s[0])
-    monkeypatch.setattr(traces.time, "thread_time", lambda: 0.3 * len(searches))
+    monkeypatch.setattr(traces.time, "thread_time", lambda: 0.15 * len(searches))
     find = traces.GraphOwners._find_owners
     monkeypatch.setattr(
         traces.GraphOwners,
