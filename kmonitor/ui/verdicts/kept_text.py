@@ -208,6 +208,7 @@ def _kind_text(kept: KeptObjects) -> str:
         "tf.data.Iterator": tr("dataset iterators"),
         "function": tr("functions and their closures"),
         "class": tr("classes"),
+        "method": tr("bound methods, each with its object,"),
         "number": tr("numbers"),
         "object": tr("objects"),
     }
@@ -271,6 +272,10 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "limit_calls": tr(
             "start a call only while few wait: semaphore.acquire() before {place}.submit(), and"
             " semaphore.release() when it is done"
+        ).format(place=place),
+        "unsubscribe": tr(
+            "remove each from {place} when its object is no longer needed (unsubscribe), or keep"
+            " weakref.WeakMethod(method) there"
         ).format(place=place),
         "limit_queue": tr(
             "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
