@@ -6566,6 +6566,11 @@
         <translation>建立共享内存块而不删除</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>bound methods, each with its object,</source>
+        <translation>绑定方法（各自保留其对象）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>build the model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
@@ -6660,6 +6665,11 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what the script does there, such as reading or writing a whole file</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check what train_step, layers, losses or metrics do more of, such as going through a list that gets longer</source>
+        <translation>检查 train_step、层、损失或指标中哪些工作变多了，例如遍历一个越来越长的列表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -8395,6 +8405,11 @@
         <translation>重新加载</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>remove each from {place} when its object is no longer needed (unsubscribe), or keep weakref.WeakMethod(method) there</source>
+        <translation>不再需要其对象时，把它从 {place} 中移除（取消订阅），或在那里保留 weakref.WeakMethod(method)</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
@@ -8983,6 +8998,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training process has ended</source>
         <translation>训练进程已不存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the training process itself takes more CPU time</source>
+        <translation>训练进程本身占用更多 CPU 时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>

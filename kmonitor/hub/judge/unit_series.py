@@ -244,10 +244,10 @@ def _kept_counter(
     if is_full(kept):
         # It holds no more objects, but they may grow.
         found = [None if each is None or not is_full(each) else each for each in found]
-    if not kept.container and kept.kind != GRAPH:
+    has_size = kept.n_bytes is not None
+    if has_size and not kept.container and kept.kind != GRAPH:
         # An attribute of several objects: which of them are found may differ from count to count.
         found = [None if each is None or each.count != kept.count else each for each in found]
-    has_size = kept.n_bytes is not None
     values = _array(map(_bytes_of if has_size else _count_of, found))
     kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
     return Counter(kind, values, kept=kept, has_stopped=has_stopped)
