@@ -149,7 +149,7 @@ def test_a_container_of_the_script_may_have_its_limit_in_itself():
 
 
 def test_a_cache_of_the_script_that_replaces_its_oldest_is_full():
-    cache = Cache(maxsize=6)
+    cache: Any = Cache(maxsize=6)
     numbers = iter(range(100))
 
     def grow() -> None:
