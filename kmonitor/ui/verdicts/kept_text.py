@@ -266,6 +266,19 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         ).format(place=place),
         "dataset_once": tr("create the dataset once, outside the loop"),
         "one_dataset": tr("keep one dataset at a time, or leave out cache()"),
+        **_limit_texts(place),
+        "small_logs": tr(
+            "keep only the numbers in history.history: arrays that callbacks put into the logs"
+            " stay there"
+        ),
+        "history_dict": tr("keep history.history instead of the History object"),
+    }
+    return texts.get(code, "")
+
+
+def _limit_texts(place: str) -> dict[str, str]:
+    """Advice on places whose objects are of use, but not for ever."""
+    return {
         "limit_cache": tr(
             "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
         ),
@@ -280,10 +293,4 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "limit_queue": tr(
             "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
         ),
-        "small_logs": tr(
-            "keep only the numbers in history.history: arrays that callbacks put into the logs"
-            " stay there"
-        ),
-        "history_dict": tr("keep history.history instead of the History object"),
     }
-    return texts.get(code, "")

@@ -30,8 +30,7 @@ _FEWEST_ENTRIES: Final = 8
 """Smallest number of entries; fewer are rather fields, which may be None."""
 
 _MOST_VALUES: Final = 2**16
-"""Maximum length of a dict or an array that is read, all at once: 1 ms. Of a list any part can
-be."""
+"""Maximum length of a dict or an array, which is read all at once: 1 ms."""
 
 _SAMPLE: Final = 2**12
 """Number of entries that represent all: 0.1 ms."""
@@ -106,7 +105,7 @@ def limit_among(fields: Mapping[Any, Any]) -> int | None:
 
 
 def _is_limit(name: Any, value: Any) -> bool:
-    return type(name) is str and name.strip("_") in _LIMITS and type(value) is int and value > 0
+    return type(value) is int and value > 0 and type(name) is str and name.strip("_") in _LIMITS
 
 
 _LIMITS: Final = frozenset(
