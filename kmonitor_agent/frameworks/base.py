@@ -402,6 +402,13 @@ class Framework(Protocol):
         """Functions registered with the runtime; any thread, microseconds."""
         ...
 
+    def functions_made(self) -> Reading:
+        """Measure that grows with each new function, whatever is freed meanwhile, as far as known.
+
+        Training thread, microseconds.
+        """
+        ...
+
     def allocator(self) -> AllocatorReadings:
         """Allocator of the first GPU, else of the CPU device; any thread, microseconds."""
         ...

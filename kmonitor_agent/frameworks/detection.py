@@ -66,6 +66,9 @@ class UnknownFramework:
     def function_count(self) -> Reading:
         return Reading.missing("functions", self._why)
 
+    def functions_made(self) -> Reading:
+        return self.function_count()
+
     def allocator(self) -> AllocatorReadings:
         return AllocatorReadings.missing("", self._why)
 

@@ -244,7 +244,7 @@ class RunRecorder:
         since_s = None if self._fits else self._ended_s
         collected_s = 0.0 if since_s is None else self._collected_s
         timer: EpochTimer = EpochTimer(
-            clock, framework.function_count, self.privacy, fault, since_s, collected_s
+            clock, framework.functions_made, self.privacy, fault, since_s, collected_s
         )
         self._collected_s = 0.0
         fit = Fit(

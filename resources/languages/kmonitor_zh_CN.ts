@@ -6669,7 +6669,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what train_step, layers, losses or metrics do more of, such as going through a list that gets longer</source>
-        <translation>检查 train_step、层、损失或指标中哪些工作变多了，例如遍历一个越来越长的列表</translation>
+        <translation>检查 train_step、层、损失或指标多做了什么，例如遍历越来越长的列表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -9002,7 +9002,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the training process itself takes more CPU time</source>
-        <translation>训练进程本身占用更多 CPU 时间</translation>
+        <translation>训练进程自身占用的处理器时间增加</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>

@@ -159,6 +159,7 @@ def steadily_counted_growth(
 
     For code, which the first unit compiles anyway, two of the last twelve units suffice, one of
     them among the last six; for bytes eight units must add about the same, and explain the growth.
+    For those of children, which are read now and then, six readings in eight units or more.
 
     Args:
         growth: The judgement of memory.
@@ -176,6 +177,8 @@ def _steady_growth(counter: Counter) -> float:
     """Change per unit that the last units agree on; 0 if they disagree."""
     if counter.kind is CounterKind.NAMED_BYTES:
         return _steady_rate(counter.values[-_CODE_AMONG - 1 :])
+    if counter.kind is CounterKind.CHILDREN_BYTES:
+        return _even_rate(counter.values[-_CODE_AMONG - 1 :])
     if counter.kind in _BYTES:
         added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
         is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
@@ -200,6 +203,18 @@ def _steady_rate(values: Floats) -> float:
     if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * float(np.median(rates)):
         return 0.0
     return float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
+
+
+def _even_rate(values: Floats) -> float:
+    """Change per unit between readings at any time in a unit; 0 if they are not about even.
+
+    From one to the next there is a unit's growth more or less than units: rates are over two.
+    """
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _GOES_ON or at[-1] - at[0] < _SHARED_UNITS:
+        return 0.0
+    rates = (values[at][2:] - values[at][:-2]) / (at[2:] - at[:-2])
+    return float(np.median(rates)) if are_about_even(rates) else 0.0
 
 
 def _is_of_pipeline(counter: Counter) -> bool:
@@ -329,29 +344,58 @@ def _recent_rate(values: Floats) -> float:
     return theil_sen_slope(at[1:].astype(np.float64), lows) or 0.0
 
 
-def steady_kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+def steady_kept_growth(
+    counters: Sequence[Counter], growth: Growth, memory: Floats
+) -> list[CounterGrowth]:
     """Growth of kept bytes that explains growth and is about even from count to count.
 
     Counts begin when memory has risen for a few units: bytes of eight units show that it has been
-    so from the start, as nothing else is kept in that place.
+    so from the start, as nothing else is kept in that place. Short units are not all counted: two
+    counts suffice if memory rose as evenly, and by as much between them.
 
     Args:
         counters: See `kept_growth`.
+        memory: The judged series, `[n]`.
     """
     sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
-    return kept_growth([one for one in sized if _is_kept_evenly(one)], growth)
+    return kept_growth([one for one in sized if _is_kept_evenly(one, memory)], growth)
 
 
-def _is_kept_evenly(counter: Counter) -> bool:
+def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
     values = counter.values
     (at,) = np.isfinite(values).nonzero()
     at = at[at >= len(values) - _EVEN_BYTES - 1]
-    if len(at) < _LEAST_READINGS or at[-1] < len(values) - _LATELY:
+    if len(at) < _FEWEST_COUNTS or at[-1] < len(values) - _LATELY:
         return False
     moments = at if counter.moments is None else counter.moments[at]
     rates = np.diff(values[at]) / np.diff(moments)
-    is_long = bool(values[at[-1]] >= _KEPT_UNITS * np.median(rates))
-    return is_long and are_about_even(rates)
+    bytes_now = values[at[-1]]
+    if len(at) < _LEAST_READINGS:
+        kept = float(values[at[-1]] - values[at[0]])
+        if not _is_of_memory(kept, memory[at[0] :], int(at[-1] - at[0])):
+            return False
+        # Memory says that it went on since.
+        bytes_now += (len(values) - 1 - at[-1]) * np.median(rates)
+    is_long = bool(bytes_now >= _KEPT_UNITS * np.median(rates))
+    return is_long and (len(rates) < _FEWEST_COUNTS or are_about_even(rates))
+
+
+_SAME_BYTES: Final = 0.2
+"""Difference of kept bytes and memory's growth, as a part of that, at most."""
+
+
+def _is_of_memory(kept: float, memory: Floats, counted: int) -> bool:
+    """True if memory rose evenly since a count, and by the kept bytes until the last one.
+
+    Args:
+        kept: Bytes that came between the counts.
+        memory: The judged series since the first count, `[n]`.
+        counted: Index of the last count.
+    """
+    steps = np.diff(memory)
+    rise = float(memory[counted] - memory[0])
+    is_same = abs(rise - kept) <= _SAME_BYTES * rise
+    return is_same and len(steps) >= _LEAST_READINGS - 1 and are_about_even(steps)
 
 
 def with_newest_kept(

@@ -2,7 +2,8 @@
 
 A count needs no statistics: from the third unit on, steady additions are visible. It is called
 growing after four additions about even where its end is near, after seven where it is far, so that
-a pool which warms up is left alone. Disks count here too, because written bytes add up alike.
+a pool which warms up is left alone; its cause is searched from then on. Disks count here too,
+because written bytes add up alike.
 """
 
 from collections import Counter
@@ -222,6 +223,35 @@ def _scaled(slope: Slope, part: float) -> Slope:
     return Slope(part * slope.middle, part * slope.low, part * slope.high)
 
 
+def explain_open_count(
+    metric: VerdictMetric,
+    judgement: Judgement,
+    units: Sequence[Unit],
+    tables: Sequence[ResourcesNamed],
+    *,
+    uses_torch: bool,
+) -> GrowthExplanation | None:
+    """Cause of a count that is growing, by the names of the judged units.
+
+    None before: a pool that warms up is no fault, and needs no advice.
+
+    Args:
+        units: Units in which it was measured, to which the indices of the judgement refer.
+        tables: See `explain_count`.
+        uses_torch: See `explain_count`.
+    """
+    growth = judgement.growth
+    if growth is None or not judgement.is_open_alarm:
+        return None
+    window = units[growth.first :]
+    earlier = sum(table.t_s <= unit.ended_s for unit in window[:1] for table in tables)
+    within = tables[max(0, earlier - 1) :]
+    if len(within) < _FEWEST_TABLES:
+        within = tables
+    saves = any(unit.times.get("checkpoints") for unit in window)
+    return explain_count(metric, growth, within, saves=saves, uses_torch=uses_torch)
+
+
 def explain_count(
     metric: VerdictMetric,
     growth: Growth,
@@ -232,7 +262,7 @@ def explain_count(
 ) -> GrowthExplanation:
     """Kind and name with the largest growth of a count, and the remedy.
 
-    TensorFlow's own threads come last, and without one: its pools grow with the work they have.
+    Threads of native libraries come last, and without one: pools grow with the work they have.
 
     Args:
         tables: Names and counts, some units apart, the newest last; fewer than two: unknown.
@@ -249,7 +279,7 @@ def explain_count(
         return GrowthExplanation(cause, Confidence.COUNTED, advice=_known(advice, uses_torch))
     cause, advice = _CAUSES.get(named.kind, (cause, advice))
     advice = _known(advice, uses_torch)
-    if is_of_tensorflow(named):
+    if _is_native(named):
         advice = ()
     part = count / sum(grown.values())
     kind = CounterKind.NAMED_BYTES if named.kind == "block" else CounterKind.NAMED
@@ -269,30 +299,41 @@ def grown_names(tables: Sequence[ResourcesNamed]) -> dict[NamedResource, int]:
     """Names that have become more numerous, and by how much; the one to report first.
 
     The kind with the largest growth comes first, even where its names differ. Names that have not
-    grown since the last table have stopped, as descriptors that a framework opens at its start.
+    grown in the later half of the tables have stopped, as descriptors that a framework opens at
+    its start. Threads of kmonitor are not reported.
     """
     if len(tables) < _FEWEST_TABLES:
         return {}
-    first, last = (
+    first, middle = (
         {(each.kind, each.name): each.count for each in table}
-        for table in (tables[0].named, tables[-2].named)
+        for table in (tables[0].named, tables[(len(tables) - 1) // 2].named)
     )
-    more = {each: each.count - first.get((each.kind, each.name), 0) for each in tables[-1].named}
+    foreign = [each for each in tables[-1].named if not _is_own(each)]
+    more = {each: each.count - first.get((each.kind, each.name), 0) for each in foreign}
     more = {each: count for each, count in more.items() if count > 0}
-    lately = (each for each in more if each.count > last.get((each.kind, each.name), 0))
+    lately = (each for each in more if each.count > middle.get((each.kind, each.name), 0))
     more = {each: more[each] for each in lately} or more
     by_kind = Counter[str]()
     for each, count in more.items():
         by_kind[each.kind] += count
-    order = sorted(
-        more, key=lambda each: (is_of_tensorflow(each), -by_kind[each.kind], -more[each])
-    )
+    order = sorted(more, key=lambda each: (_is_native(each), -by_kind[each.kind], -more[each]))
     return {each: more[each] for each in order}
 
 
 _FEWEST_TABLES: Final = 2
+_OWN_THREADS: Final = ("kmonitor", "ZMQbg")
+_INTERPRETER: Final = "python"
 
 
-def is_of_tensorflow(named: NamedResource) -> bool:
-    """True for TensorFlow's own threads."""
-    return named.kind == "thread" and named.name.startswith("tf_")
+def _is_own(named: NamedResource) -> bool:
+    return named.kind == "thread" and named.name.startswith(_OWN_THREADS)
+
+
+def _is_native(named: NamedResource) -> bool:
+    """True for threads of TensorFlow, and of libraries that leave them the process's name.
+
+    Threads that Python started have names in Python.
+    """
+    name = named.name
+    is_unnamed = name.rstrip(".*0123456789") == _INTERPRETER
+    return named.kind == "thread" and (name.startswith("tf_") or is_unnamed)

@@ -9,8 +9,9 @@ last two units added traces, and memory | - |
 what made them 15 % longer | - |
 | growing | each unit adds the same, or each of seven about the same, or after jumps each of the \
 last eight; or five judgements in a row found a trend; or memory rises and each of the last six \
-units added traces or compiled code, or each of the last eight about the same bytes, or the \
-script keeps about the same bytes more from count to count, those of eight units | alert |
+units added traces or compiled code, or each of the last eight about the same bytes (of children \
+six readings in as many), or the script keeps about the same bytes more from count to count, \
+those of eight units; two counts suffice where memory agrees | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down, or for six \
@@ -162,7 +163,7 @@ def next_judgement(
     if floor is not STEP_TIME_FLOOR and (before.is_open_alarm or growth.is_growing):
         since = since_change(values, growth, floor)
     growth = since or growth
-    kept = steady_kept_growth(counters, growth) if is_whole else []
+    kept = steady_kept_growth(counters, growth, values) if is_whole else []
     counted = counted_growth(counters)
     if _is_left_behind(counted, values):
         return _suspected(before, growth, counted, counters)

@@ -30,7 +30,7 @@ from kmonitor.hub.judge.counters import (
 )
 from kmonitor.hub.judge.counts import (
     COUNT_RULES,
-    explain_count,
+    explain_open_count,
     near_with_saves,
     next_count_judgement,
 )
@@ -62,7 +62,7 @@ from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
 from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
-from kmonitor.hub.judge.unit_series import counters_of, cut, values_of
+from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings, values_of
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor.hub.judge.verdicts import (
     JudgementDetails,
@@ -262,9 +262,11 @@ class RunJudge:
             judgement = replaced(judgement, state=GrowthState.GROWING)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
+        is_new = not self._judgements.get(key, Judgement()).is_open_alarm
+        is_unclear = metric == "ram" and is_new and is_by_few_readings(units, judgement.growth)
         passing = self._cache_fill(metric, judgement, units, kind)
         passing = passing or self._passing(key, judgement, counters, units)
-        if passing is not None and judgement.state in ALARMED:
+        if (is_unclear or passing is not None) and judgement.state in ALARMED:
             judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
@@ -519,10 +521,9 @@ class RunJudge:
         if judgement.state not in EXPLAINED or growth is None:
             return self._of_earlier_rise(metric, judgement, counters, measured, kind)
         if metric in COUNT_RULES:
-            saves = any(unit.times.get("checkpoints") for unit in measured[growth.first :])
-            tables = self._units.named.get(metric, ())
+            tables = tuple(self._units.named.get(metric, ()))
             uses_torch = self._units.uses_torch
-            return explain_count(metric, growth, tables, saves=saves, uses_torch=uses_torch)
+            return explain_open_count(metric, judgement, measured, tables, uses_torch=uses_torch)
         is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:

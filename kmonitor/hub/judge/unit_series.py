@@ -34,11 +34,16 @@ def _on_host(unit: Unit) -> float:
     return unit.low.get("allocator", math.nan)
 
 
+def _of_children(unit: Unit) -> float:
+    """Children's memory, which only samples read; NaN in units without a sample."""
+    return unit.children_bytes if unit.n_samples else math.nan
+
+
 _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
     CounterKind.CODE: lambda unit: unit.code_regions,
     CounterKind.FUNCTIONS: lambda unit: unit.registered,
     CounterKind.NAMED_BYTES: lambda unit: unit.low.get("shared_memory", math.nan),
-    CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
+    CounterKind.CHILDREN_BYTES: _of_children,
     CounterKind.ALLOCATOR_BYTES: _on_host,
     CounterKind.BLOCKS: lambda unit: unit.python_blocks,
     CounterKind.NATIVE_BYTES: lambda unit: unit.malloc_bytes,
@@ -84,8 +89,51 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
         # The smallest sample may be of the unit's beginning, thus of the end of the one before.
         moved = moved_to_regions(units)
         values += moved if is_short else np.concatenate((moved[:1], moved[:-1]))
+        values += _unread_children(units)
     adjusted = _by_steps if kind in COUNTED_WITHIN and not is_short else _without_batches
     return adjusted(values, units)
+
+
+_RISES: Final = 2.0**20
+_LAST_READINGS: Final = 4
+"""Rise in so many readings after which the next one is needed, bytes."""
+
+_FEWEST_READINGS: Final = 6
+_PART_OF_CHILDREN: Final = 0.4
+"""Number of readings of children without which they are no growth, and their share in it."""
+
+
+def _unread_children(units: Sequence[Unit]) -> Floats:
+    """Correction of RAM for children's memory in units in which it was not read, `[n]`.
+
+    It is taken to lie between the readings before and after: as last read, growth would look like
+    stairs. While it rises, or after one reading, RAM is not known after the last reading.
+    """
+    read = _array(map(_of_children, units))
+    (at,) = np.isfinite(read).nonzero()
+    if not len(at):
+        return np.zeros(len(units))
+    as_read = _array(unit.children_bytes for unit in units)
+    found = np.nan_to_num(np.interp(np.arange(len(units)), at, read[at]) - as_read)
+    lately = read[at][-_LAST_READINGS:]
+    if lately[-1] - (lately[0] if len(lately) > 1 else 0.0) >= _RISES:
+        found[at[-1] + 1 :] = np.nan
+    return found
+
+
+def is_by_few_readings(units: Sequence[Unit], growth: Growth | None) -> bool:
+    """True if RAM rises with children that were read a few times: no line between them counts.
+
+    Args:
+        units: All units of the judged series.
+        growth: Its judgement.
+    """
+    read = _array(map(_of_children, units))
+    read = read[np.isfinite(read)]
+    if growth is None or growth.slope is None or not 1 < len(read) < _FEWEST_READINGS:
+        return False
+    rise = growth.slope.middle * (growth.last - growth.first)
+    return bool(read[-1] - read[0] >= _PART_OF_CHILDREN * rise)
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:

@@ -88,6 +88,9 @@ class JaxFramework:
         """Compiled programs; any thread."""
         return self._programs.number()
 
+    def functions_made(self) -> Reading:
+        return self.function_count()
+
     def allocator(self) -> AllocatorReadings:
         """Allocator of the default device; any thread."""
         return self._allocator.read()

@@ -21,7 +21,11 @@ from kmonitor_agent.frameworks.model_facts import (
     read_learning_rate,
 )
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
-from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, find_internals
+from kmonitor_agent.frameworks.tensorflow.internals import (
+    TensorFlowInternals,
+    find_internals,
+    newest_number,
+)
 from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.frameworks.tensorflow.traces import (
@@ -78,6 +82,13 @@ class TensorFlowFramework:
         if functions is None:
             return Reading.missing("functions", self._internals.missing["functions"])
         return Reading(float(len(functions)), "functions", "tensorflow: registered functions")
+
+    def functions_made(self) -> Reading:
+        """Number that TensorFlow gave to the newest function that is registered."""
+        number = newest_number(self._internals.functions or {})
+        if number is None:
+            return self.function_count()
+        return Reading(float(number), "functions", "tensorflow: the newest registered function")
 
     def allocator(self) -> AllocatorReadings:
         """Allocator of the first GPU, else of the CPU device; any thread."""

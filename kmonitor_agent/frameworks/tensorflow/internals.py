@@ -9,7 +9,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from kmonitor_agent.frameworks.base import missing_name_text
 
@@ -114,3 +114,13 @@ def traced_name(name: str) -> str:
     if match is None:
         return ""
     return traced_name(match.group(1)) or match.group(1)
+
+
+def newest_number(functions: Mapping[tuple[int, bytes], int]) -> int | None:
+    """Number at the end of the newest function's name, which rises; None if there is none."""
+    try:
+        _, name = next(reversed(cast("dict[tuple[int, bytes], int]", functions)))
+    except (StopIteration, RuntimeError, TypeError):  # none, or another thread adds one
+        return None
+    digits = name.rpartition(b"_")[2]
+    return int(digits) if digits.isdigit() else None

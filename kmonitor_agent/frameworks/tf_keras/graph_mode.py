@@ -136,6 +136,9 @@ class V1GraphFramework:
         """Absent: there are none."""
         return Reading.missing("functions", _NO_FUNCTIONS)
 
+    def functions_made(self) -> Reading:
+        return self.function_count()
+
     def allocator(self) -> AllocatorReadings:
         """Allocator of the first GPU, else of the CPU device; any thread."""
         return self._allocator.read()

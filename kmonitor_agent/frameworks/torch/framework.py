@@ -87,6 +87,9 @@ class TorchFramework:
         """Captured graphs; any thread."""
         return self._graphs.number()
 
+    def functions_made(self) -> Reading:
+        return self.function_count()
+
     def allocator(self) -> AllocatorReadings:
         """Allocator of Keras' device; any thread."""
         return self._allocator.read()

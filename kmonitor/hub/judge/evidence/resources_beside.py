@@ -96,7 +96,8 @@ def with_partly_kept(
         counters: Counts over the same units as the judged series.
     """
     is_sized = any(one.kind is CounterKind.PYTHON_BYTES for one in found.because)
-    if found.cause not in _OPEN | {Cause.NATIVE} or is_sized:
+    # What is kept between freed blocks is why malloc cannot give those back.
+    if found.cause not in _OPEN | {Cause.NATIVE, Cause.CACHE} or is_sized:
         return found
     sized = [one for one in counters if one.kind is CounterKind.KEPT_BYTES]
     kept = explain_growth(growth, kept_growth(sized, growth, _PARTLY))

@@ -12,7 +12,8 @@ Memory waits for the collector if it is made of Python objects: a block is at mo
 the malloc memory of its object (a dict's table, a C structure) is of that order. Closed figures
 come with 0.8 KiB a block, and arrays or native memory that leak with 14 KiB and more (the scripts
 in `tests/leaks`). Or if it grows in the same way as memory that an earlier collection of this run
-gave back.
+gave back. Or if it is no higher than what was given back before, by whatever collection
+(`sawtooth`): a young one frees objects with large arrays while hardly a block comes and goes.
 
 A full collection also speaks against garbage: the memory that it did not give back was in use. So
 the last one that had something to free decides, and memory that rises from collection to
@@ -38,7 +39,11 @@ import numpy as np
 from kmonitor.base.trend import theil_sen_slope
 from kmonitor.hub.judge.causes import UNCOLLECTED, GrowthExplanation
 from kmonitor.hub.judge.counters import BYTES_A_BLOCK, CounterGrowth, CounterKind
-from kmonitor.hub.judge.growth import RAM_FLOOR, judge_growth
+from kmonitor.hub.judge.evidence.sawtooth import (
+    LEAST_HEIGHT,
+    has_rising_lows,
+    is_usual_tooth,
+)
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 
@@ -58,9 +63,6 @@ _TIMES_AS_FREED: Final = 2.0
 """Factor of the bytes per block that were freed: blocks and bytes are counted at the ends of
 epochs only."""
 
-_SOME: Final = 6 * 2.0**20
-"""Smallest growth, bytes: less is no growth for `RAM_FLOOR`, and its collection says nothing."""
-
 _GIVEN_BACK: Final = 0.8
 _SURVIVED: Final = 0.2
 """Shares of the growth since the last collection: garbage, if most of it was given back; in use,
@@ -68,8 +70,6 @@ if less than a fifth was. Between them it is both, and says nothing about later 
 
 _UNTIL_COLLECTED: Final = 0.25
 """Share of the objects that the last full collection left (`gc` calls it long_lived_pending)."""
-
-_FEWEST_LOWS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,9 @@ class _Heap:
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """Result of a full collection: the freed share of the growth, and the bytes per block."""
+    """Result of a full collection: its unit, the freed share of the growth, bytes per block."""
 
+    at: int
     part: float
     a_block: float
 
@@ -115,16 +116,33 @@ def uncollected_growth(
     if any(one.kind not in _OF_GARBAGE for one in grew_with):
         return None
     heap = _heap_of(units)
-    if heap is None or _is_kept(heap):
-        return None
+    if heap is None:
+        ram = np.array([unit.at_end["ram"] for unit in units if "ram" in unit.at_end])
+        is_garbage = is_usual_tooth(ram, ram, room)
+    else:
+        is_garbage = _is_garbage(heap, room)
+    return replace(UNCOLLECTED, because=tuple(grew_with)) if is_garbage else None
+
+
+def _is_garbage(heap: _Heap, room: float | None) -> bool:
+    if has_rising_lows(heap.held, heap.collected):
+        return False
     freed = _freed(heap)
     if freed and freed[-1].part < _SURVIVED:
-        return None
+        return False
+    # Teeth of before a collection that left a part of them excuse nothing.
+    since = max((one.at for one in freed if one.part < _GIVEN_BACK), default=0)
+    if is_usual_tooth(heap.held[since:], heap.ram[since:], room):
+        return True
+    return _awaits_collection(heap, freed, room)
+
+
+def _awaits_collection(heap: _Heap, freed: Sequence[_Freed], room: float | None) -> bool:
+    """True if as much came with each block as objects take, or as was freed before."""
     proof = next((one for one in reversed(freed) if one.part >= _GIVEN_BACK), None)
     since = heap.since
     added = float(heap.blocks[-1] - heap.blocks[since])
     until_collected = _UNTIL_COLLECTED * float(heap.blocks[since])
-    grown = max(float(values[-1] - values[since]) for values in (heap.held, heap.ram))
     if proof is None:
         a_block = _bytes_a_block(heap)
         is_garbage = a_block <= _MOST_A_BLOCK
@@ -132,12 +150,10 @@ def uncollected_growth(
         # Just after a collection memory is as high as before, and hardly a block has come.
         a_block = proof.a_block
         most = max(_MOST_A_BLOCK, _TIMES_AS_FREED * a_block)
-        is_garbage = grown <= _SOME + most * max(0.0, added)
-    if not is_garbage or added >= until_collected:
-        return None
-    if room is not None and (until_collected - added) * a_block > room:
-        return None
-    return replace(UNCOLLECTED, because=tuple(grew_with))
+        grown = max(float(values[-1] - values[since]) for values in (heap.held, heap.ram))
+        is_garbage = grown <= LEAST_HEIGHT + most * max(0.0, added)
+    has_room = room is None or (until_collected - added) * a_block <= room
+    return is_garbage and has_room and added < until_collected
 
 
 def _bytes_a_block(heap: _Heap) -> float:
@@ -181,18 +197,9 @@ def _freed(heap: _Heap) -> list[_Freed]:
     found: list[_Freed] = []
     for before, at in pairwise([0, *heap.collected]):
         grown = float(heap.held[at - 1] - heap.held[before])
-        if grown < _SOME:
+        if grown < LEAST_HEIGHT:
             continue
         given = float(heap.held[at - 1] - heap.held[at])
         blocks = float(heap.blocks[at - 1] - heap.blocks[at])
-        found.append(_Freed(given / grown, given / max(1.0, blocks)))
+        found.append(_Freed(at, given / grown, given / max(1.0, blocks)))
     return found
-
-
-def _is_kept(heap: _Heap) -> bool:
-    """True if memory grows from collection to collection: a leak, with garbage or without."""
-    if len(heap.collected) < _FEWEST_LOWS:
-        return False
-    x = np.arange(heap.collected[0], heap.collected[-1] + 1)
-    lows = np.interp(x, heap.collected, heap.held[heap.collected])
-    return judge_growth(lows, RAM_FLOOR).is_growing

@@ -16,6 +16,7 @@ measured as well: where computing scatters by itself, that would be added to a p
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -103,11 +104,10 @@ def _adjusted_growth(
 ) -> Growth | None:
     """Growth as if computing had taken its median time; the wait for first batches is in it."""
     seconds = seconds_of(units, name)
-    faster = _faster_of_two(seconds)
     adjusted = _faster_of_two(seconds / _slowness(units))
     if name == "input":
         window = window[window >= window_start(len(units))]  # its threads start at first
-    return _growth_in(window, adjusted, sure_s, _CONFIDENCE_OF_FASTER, faster)
+    return _growth_in(window, adjusted, sure_s, _CONFIDENCE_OF_FASTER, seconds)
 
 
 def _growth_in(
@@ -117,21 +117,24 @@ def _growth_in(
     growth = _growth_within(window, judged, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
         growth = _growth_within(window[-_LATE_UNITS:], judged, sure_s, _CONFIDENCE_LATELY)
-    return growth if growth is None or _is_measured(growth, seconds) else None
+    return None if growth is None else _as_measured(growth, seconds)
 
 
-def _is_measured(growth: Growth, seconds: Floats) -> bool:
-    """True if the part grew as it was measured, too.
+def _as_measured(growth: Growth, seconds: Floats) -> Growth | None:
+    """The growth with the slope of the part as it was measured; None if that did not grow.
 
     A part that sleeps or waits is no slower on a busy machine: adjusted for slower computing in
-    the first units it seems to grow.
+    the first units it seems to grow. Where noise leaves open by how much the measured one grew,
+    the slope stays that of what was judged.
     """
-    if growth.slope is None:
-        return False
     at = np.flatnonzero(seconds[growth.first : growth.last + 1])
     measured = seconds[growth.first + at]
-    slope = theil_sen_slope(at.astype(np.float64), measured, max_points=MOST_POINTS) or 0.0
-    return slope >= _GOES_ON * growth.slope.middle
+    slope = _interval(at.astype(np.float64), measured, _CONFIDENCE) if len(at) > 1 else None
+    if slope is None or growth.slope is None or slope.middle < _GOES_ON * growth.slope.middle:
+        return None
+    if slope.low <= 0.0:
+        return growth
+    return replace(growth, slope=slope, rise=slope.middle * (growth.last - growth.first))
 
 
 def _faster_of_two(seconds: Floats) -> Floats:
@@ -162,9 +165,7 @@ def _growth_within(
         return None
     first = int(window[0])
     last = int(window[-1])
-    rise = slope.middle * units
-    shown = _interval(x, y, _CONFIDENCE)
-    return Growth(None, first, last, rise=rise, slope=shown, p_of_no_rise=p)
+    return Growth(None, first, last, rise=slope.middle * units, slope=slope, p_of_no_rise=p)
 
 
 def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:

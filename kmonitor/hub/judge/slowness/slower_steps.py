@@ -113,7 +113,11 @@ def _faults(window: Sequence[Unit]) -> Floats:
 
 
 def explain_machine(
-    growth: Growth, units: Sequence[Unit], not_grown: Iterable[str] = ()
+    growth: Growth,
+    units: Sequence[Unit],
+    not_grown: Iterable[str] = (),
+    *,
+    is_compute: bool = True,
 ) -> GrowthExplanation:
     """Name the cause of slower computing; open, with all that was counted, if there is none.
 
@@ -121,6 +125,7 @@ def explain_machine(
         growth: The judgement of step or epoch times.
         units: Complete units, to which its indices refer.
         not_grown: Names of parts of the time that were measured, and did not grow.
+        is_compute: True if computing is the part that grew.
     """
     added = retraced_operations(units, growth.first) if growth.slope is None else 0.0
     if added:
@@ -133,7 +138,7 @@ def explain_machine(
     garbage = _garbage(window)
     if garbage is not None:
         return _fitting(Cause.GARBAGE, Remedy.FEWER_COLLECTIONS, (garbage,))
-    if is_own_work(window):  # which it has to wait longer for, too
+    if is_compute and is_own_work(window):  # which it has to wait longer for, too
         return _fitting(Cause.OWN_WORK, Remedy.LOOK_AT_WORK)
     return _explain_waiting(window) or GrowthExplanation(
         Cause.UNKNOWN, Confidence.OPEN, ruled_out=(*not_grown, *_ruled_out(window))
@@ -162,7 +167,8 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
 def retraced_operations(units: Sequence[Unit], first: int) -> float:
     """Operations of live traces that were added in one unit, and in none near it; else 0.
 
-    A training function that is replaced, or traced again, then computes something else.
+    A training function that is replaced, or traced again, then computes something else. The first
+    validation traces a function of its own.
 
     Args:
         units: Measured units.
@@ -171,9 +177,15 @@ def retraced_operations(units: Sequence[Unit], first: int) -> float:
     operations = np.array([unit.operations for unit in units[max(1, first - _STILL) :]])
     added = np.diff(operations)
     at = min(_STILL, first - 1) - 1
-    if at < 0 or not np.isfinite(added).all() or added[at] <= 0.0:
+    is_first_validated = "validation" in _had(units[first]) - _had(*units[:first])
+    if at < 0 or not np.isfinite(added).all() or added[at] <= 0.0 or is_first_validated:
         return 0.0
     return float(added[at]) if np.count_nonzero(added > 0.0) == 1 else 0.0
+
+
+def _had(*units: Unit) -> set[str]:
+    """Parts that took any time in these units."""
+    return {name for unit in units for name, seconds in unit.times.items() if seconds > 0.0}
 
 
 def _cpu_waits(units: Sequence[Unit]) -> tuple[Floats, Floats]:
@@ -212,7 +224,7 @@ def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
     """Names of the counts of these units."""
     newest = window[-1]
     measured = {
-        "traces": np.isfinite(newest.traces),
+        "traces": newest.traces <= window[-2].traces if len(window) > 1 else False,
         "pressure": "memory_pressure" in newest.high or "major_faults" in newest.high,
         "throttled": "throttled" in newest.high,
         "clock": "clock" in newest.high,

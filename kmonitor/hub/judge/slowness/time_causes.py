@@ -1,8 +1,10 @@
 """Causes of slower epochs and steps: the part that takes longer, or what is outside of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+
+import numpy as np
 
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
@@ -25,6 +27,7 @@ from kmonitor.hub.judge.slowness.parts import (
     seconds_of,
 )
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
+from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
@@ -130,7 +133,8 @@ def _explain_part(
 ) -> tuple[GrowthExplanation, PartOfTime]:
     if part.name not in _OPEN:
         return _explanation(part, growth, units, kind), part
-    found = explain_machine(growth, units, tuple(_not_grown(growth, units, kind)))
+    not_grown = tuple(_not_grown(growth, units, kind))
+    found = explain_machine(growth, units, not_grown, is_compute=part.name == "compute")
     if part.name != "compute" or has_input(units):
         return found, part
     if found.cause is Cause.UNKNOWN:
@@ -145,11 +149,21 @@ def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterato
     at = growth.first if growth.slope is None else None
     window = units if at is not None else units[growth.first : growth.last + 1]
     grown = {name: growth_of(seconds_of(window, name), at) for name in EPOCH_PARTS}
-    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    newest = {name: _newest_growth(seconds_of(window, name)) for name in EPOCH_PARTS}
     between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"
     for name in ("input", "callbacks", "compiling", between):
-        if grown[name] <= _RULED_OUT * whole and (name != "input" or has_input(units)):
+        is_out = _is_small_part(name, grown) and _is_small_part(name, newest)
+        if is_out and (name != "input" or has_input(units)):
             yield name
+
+
+def _newest_growth(seconds: Floats) -> float:
+    """Rise in the newest unit, which a part may have made slow that took no longer before."""
+    return float(seconds[-1] - np.median(seconds[:-1])) if len(seconds) > 1 else 0.0
+
+
+def _is_small_part(name: str, grown: Mapping[str, float]) -> bool:
+    return grown[name] <= _RULED_OUT * sum(each for each in grown.values() if each > 0.0)
 
 
 def _explanation(

@@ -34,7 +34,7 @@ from kmonitor.hub.judge.slowness.jumps import (
     likeliest_jump,
     steady_growth,
 )
-from kmonitor.hub.judge.slowness.own_work import works_more
+from kmonitor.hub.judge.slowness.own_work import knows_own_work, works_more
 from kmonitor.hub.judge.slowness.part_growth import (
     NOW_AND_THEN,
     growth_of_part,
@@ -241,6 +241,7 @@ def _find_jump_of_part(
     if first is None or part is None or part.name not in (*parts, "compute"):
         return None
     rise = float(np.median(values[first:]) - np.median(values[1:first]))
+    rise = min(rise, _rise_lately(values, first))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
     growth = steady_growth(values, units, part.name, first)
@@ -258,7 +259,7 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
     first = find_jump(compute, _JUMP_UNDISTURBED)
     if first is None or not has_input(units):
         return None
-    if retraced_operations(units, first):
+    if _is_retraced(units, first):
         return first
     is_clean = float(compute[first:].min()) >= _FAR_APART * float(compute[1:first].max())
     return first if is_clean and waits_no_longer_for_cpu(units[1:]) else None
@@ -267,13 +268,18 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
 def _jump_of_work(units: Sequence[Unit]) -> int | None:
     """First unit of slower computing of a process that works longer, or traced a function then."""
     first = likeliest_jump(units, "compute")
-    if first is None or not (works_more(units, first) or retraced_operations(units, first)):
+    if first is None or not (works_more(units, first) or _is_retraced(units, first)):
         return None
     compute = seconds_of(units, "compute")
     before_s = float(np.median(compute[1:first]))
     later_s = float(np.median(compute[first:]))
     is_first = float(compute[first]) >= (before_s + later_s) / 2
     return first if is_first and later_s >= _FAR_APART * before_s else None
+
+
+def _is_retraced(units: Sequence[Unit], first: int) -> bool:
+    """True if a function was traced in that unit; where its own work is known, that decides."""
+    return not knows_own_work(units) and retraced_operations(units, first) > 0.0
 
 
 def _find_growing_part(

@@ -12,6 +12,7 @@ from kmonitor.hub.judge.causes import Remedy
 from kmonitor.hub.judge.counts import (
     COUNT_RULES,
     explain_count,
+    explain_open_count,
     near_with_saves,
     next_count_judgement,
 )
@@ -66,15 +67,49 @@ def judged(events: Iterable[Event]) -> tuple[list[Verdict], Verdict]:
     return [each for each in said if each.metric == "open_files"], now
 
 
-def test_files_that_each_epoch_adds_are_said_from_the_third_on_with_name_and_end():
+def test_files_that_rise_are_reported_from_the_third_unit_on_without_a_cause():
     said, now = judged(with_names(events_of(Growing(counts={"open_files": 20.0}), 3)))
 
     assert [each.state for each in said] == ["rising"]
-    assert (now.slope, now.name, now.cause) == (20.0, "data/part-*.bin", "files")
-    assert now.advice == ["close_files"]
+    assert (now.slope, now.name, now.cause, now.advice) == (20.0, "", "", [])
     assert now.forecast is not None
     assert (now.forecast.of, now.forecast.limit) == ("system", 700.0)
     assert now.forecast.units == pytest.approx((700 - 140) / 20)
+
+
+def test_files_that_grow_have_a_name_and_advice():
+    _, now = judged(with_names(events_of(Growing(counts={"open_files": 20.0}), 6)))
+
+    assert (now.state, now.name, now.cause) == ("growing", "data/part-*.bin", "files")
+    assert now.advice == ["close_files"]
+
+
+def test_the_name_is_of_what_grew_most_in_the_judged_units():
+    """Before them a cache opened more files at once; the others come in every second unit."""
+    units = [Unit(n + 1, 10.0 * n) for n in range(13)]
+    for unit in units:
+        unit.ended_s = unit.start_s + 9.0
+    tables = [
+        ResourcesNamed(
+            t_s=unit.ended_s,
+            metric="open_files",
+            named=[
+                NamedResource("file", "cache/*.idx", 300 * (n > 2) + n),
+                NamedResource("file", "data/part-*.bin", 20 * (n // 2)),
+            ],
+        )
+        for n, unit in enumerate(units)
+    ]
+    names = set[str | None]()
+    for last in (9, 10, 11, 12):
+        growth = Growth(None, 4, last, 60.0, Slope(11.0, 1.0, 21.0))
+        judgement = Judgement(GrowthState.GROWING, growth)
+        found = explain_open_count(
+            "open_files", judgement, units[: last + 1], tables[: last + 1], uses_torch=False
+        )
+        names.add(None if found is None else found.function)
+
+    assert names == {"data/part-*.bin"}
 
 
 def test_files_that_run_out_soon_are_called_growing_after_four_additions():
@@ -229,18 +264,32 @@ def test_a_file_each_fifth_epoch_is_growth_by_the_epoch():
 @pytest.mark.parametrize(
     ("of_script", "name", "advice"), [(4, "Thread-*", [Remedy.POOL_ONCE]), (0, "tf_Compute", [])]
 )
-def test_threads_of_the_script_are_named_before_tensorflows(
+def test_threads_of_the_script_are_named_before_native_ones(
     of_script: int, name: str, advice: list[Remedy]
 ):
     def threads(after: int) -> list[NamedResource]:
         own = NamedResource("thread", "Thread-*", 1 + after * of_script)
-        return [own, NamedResource("thread", "tf_Compute", 2 + after * 9)]
+        unnamed = NamedResource("thread", "python*.*", 5 + after * 2)
+        return [own, unnamed, NamedResource("thread", "tf_Compute", 2 + after * 9)]
 
     growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
 
     found = explain_count("threads", growth, tables_of("threads", threads(0), threads(1)))
 
     assert (found.function, list(found.advice)) == (name, advice)
+
+
+def test_threads_of_kmonitor_are_no_cause():
+    def threads(after: int) -> list[NamedResource]:
+        own = ("kmonitor-agent", "kmonitor-look", "ZMQbg/Reaper", "ZMQbg/IO/*")
+        return [NamedResource("thread", name, after) for name in own]
+
+    growth = Growth(None, 0, 4, 20.0, Slope(5.0, 4.0, 6.0))
+
+    found = explain_count("threads", growth, tables_of("threads", threads(0), threads(1)))
+
+    assert found.function is None
+    assert not found.because
 
 
 def tables_of(metric: str, *tables: list[NamedResource]) -> list[ResourcesNamed]:

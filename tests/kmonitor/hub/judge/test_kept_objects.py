@@ -135,6 +135,26 @@ def test_arrays_that_cover_a_quarter_are_named_where_nothing_explains_more():
     assert verdict.advice == ["keep_numbers", "diagnose", "restart"]
 
 
+def test_arrays_that_cover_a_quarter_are_named_where_malloc_keeps_what_is_between_them():
+    def with_freed_memory() -> Iterator[Event]:
+        unit = 0
+        for event in events_of(Growing(ram_mib=8.0), 30):
+            if isinstance(event, EpochEnded):
+                unit += 1
+                yield replace(
+                    event,
+                    malloc_bytes=(200 + 3.0 * unit) * MIB,
+                    malloc_free_bytes=5.0 * unit * MIB,
+                )
+            else:
+                yield event
+
+    verdict = judged(counted(with_freed_memory(), of_arrays(3.0)))
+
+    assert (verdict.state, verdict.cause, verdict.sureness) == ("growing", "kept", "counted")
+    assert {"kept_bytes", "free_bytes"} == {one.kind for one in verdict.grew_with}
+
+
 def test_arrays_that_cover_a_quarter_make_no_growth_of_memory_that_is_steady():
     verdict = judged(counted(events_of(Growing(ram_mib=0.0), 30), of_arrays(3.0)))
 
@@ -564,7 +584,9 @@ def scattered(events: Iterator[Event]) -> Iterator[Event]:
             yield event
 
 
-def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
+def alarms(
+    kept_mib: Callable[[int], float], n: int = 9, *, each: int = 1, scatters: bool = True
+) -> list[int]:
     """Units after which RAM is called growing."""
 
     def kept(unit: int) -> list[KeptObjects]:
@@ -572,7 +594,8 @@ def alarms(kept_mib: Callable[[int], float], n: int = 9) -> list[int]:
 
     judge = RunJudge()
     called: list[int] = []
-    for event in scattered(counted(events_of(Growing(ram_mib=8.0), n), kept)):
+    events = counted(events_of(Growing(ram_mib=8.0), n), kept, each)
+    for event in scattered(events) if scatters else events:
         judge.read(event.t_s, event)
         new = judge.judge()
         called += [one.unit for one in new if one.metric == "ram" and one.state == "growing"]
@@ -595,3 +618,18 @@ def test_bytes_that_are_kept_evenly_are_called_within_eight_units_however_memory
 )
 def test_bytes_that_are_kept_otherwise_wait_for_a_trend(kept_mib: Callable[[int], float]):
     assert not alarms(kept_mib)
+
+
+def test_two_counts_suffice_where_memory_rises_evenly_by_as_much():
+    assert alarms(lambda unit: 7.0 * unit, each=3, scatters=False) == [9]
+
+
+@pytest.mark.parametrize(
+    ("kept_mib", "scatters"),
+    [(lambda unit: 6.0 * unit, False), (lambda unit: 8.0 * unit, True)],
+    ids=["it is less", "memory scatters"],
+)
+def test_two_counts_do_not_suffice_where_memory_disagrees(
+    kept_mib: Callable[[int], float], *, scatters: bool
+):
+    assert not alarms(kept_mib, each=3, scatters=scatters)

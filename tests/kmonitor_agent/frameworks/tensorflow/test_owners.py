@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.tensorflow import (
@@ -135,6 +136,19 @@ def test_a_function_that_another_thread_frees_while_it_is_read_counts_as_nothing
     facts = graphs._read_function(context(), "__inference_gone_1")
 
     assert facts.operations == 0
+
+
+def test_new_function_is_seen_though_another_one_is_freed(framework: Framework):
+    first = tf.function(lambda x: x + 1.0)
+    first(tf.constant(1.0))
+    counts = framework.function_count().value, framework.functions_made().value
+    del first
+    second = tf.function(lambda x: x + 1.0)
+    second(tf.constant(1.0))
+    gc.collect()
+
+    assert framework.function_count().value == counts[0]
+    assert (framework.functions_made().value or 0.0) > (counts[1] or 0.0)
 
 
 def test_owners_are_searched_for_within_a_part_of_the_time(

@@ -211,3 +211,78 @@ def test_mapped_pages_beside_few_objects_are_growing():
 
     assert alarm is not None
     assert alarm.unit <= 15
+
+
+YOUNG = range(5, 200, 9)
+"""Epochs in which a young collection frees all garbage: no count shows it."""
+
+
+def teeth(n: int, *, last: int = 1000, leaks: float = 0.0, since: int = 0) -> list[Epoch]:
+    """Epochs with arrays that young collections free, and a leak of so many MiB beside them.
+
+    Args:
+        n: Number of epochs.
+        last: Epoch from which nothing is freed any more.
+        leaks: Leak an epoch.
+        since: Epoch from which it leaks.
+    """
+    epochs = growing((0.1, 3.0), n, {at for at in YOUNG if at < last}, survives=0.0)
+    leaked = [leaks * max(0, epoch - since) for epoch in range(n)]
+    return [
+        (285.0 + from_malloc + more, from_malloc + more, 5.0, blocks)
+        for (_, from_malloc, _, blocks), more in zip(epochs, leaked, strict=True)
+    ]
+
+
+def test_arrays_that_young_collections_free_are_never_alarmed():
+    verdicts = ram_verdicts(run(teeth(60), ram_of_mib=64_000.0))
+
+    assert first_alarm(verdicts) is None
+    assert {one.cause for one in verdicts[15:] if one.state == "rising"} == {"uncollected"}
+
+
+def test_teeth_are_recognized_where_only_memory_is_measured():
+    epochs = [event for n, one in enumerate(teeth(60)) for event in epoch_with(n, one[0])]
+    start = FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)
+
+    assert first_alarm(ram_verdicts([start, *epochs])) is None
+
+
+@pytest.mark.parametrize(("leaks", "latest"), [(0.75, 70), (1.5, 60), (3.0, 55), (6.0, 55)])
+def test_a_leak_that_begins_beside_teeth_is_growing(leaks: float, latest: int):
+    alarm = first_alarm(ram_verdicts(run(teeth(100, leaks=leaks, since=40), ram_of_mib=64_000.0)))
+
+    assert alarm is not None
+    assert 40 < alarm.unit <= latest
+
+
+def test_teeth_that_are_no_longer_freed_are_growing_above_the_earlier_ones():
+    alarm = first_alarm(ram_verdicts(run(teeth(70, last=40), ram_of_mib=64_000.0)))
+
+    assert alarm is not None
+    assert 42 < alarm.unit <= 54
+
+
+def test_a_full_collection_that_frees_no_tooth_ends_the_excuse():
+    alarm = first_alarm(ram_verdicts(run(teeth(70, last=30), {31}, ram_of_mib=64_000.0)))
+
+    assert alarm is not None
+    assert 32 <= alarm.unit <= 36
+
+
+def test_teeth_that_have_no_room_are_growing():
+    alarm = first_alarm(ram_verdicts(run(teeth(40), ram_of_mib=312.0)))
+
+    assert alarm is not None
+
+
+def test_memory_that_was_taken_at_once_and_given_back_excuses_no_leak():
+    once = [(285.0 + 90.0 * (n in {3, 4}),) for n in range(10)]
+    epochs = [
+        (ram + 3.0 * max(0, n - 9), 110.0 + ram - 285.0 + 3.0 * max(0, n - 9), 5.0, 1600.0)
+        for n, (ram,) in enumerate([*once, *[(285.0,)] * 20])
+    ]
+    alarm = first_alarm(ram_verdicts(run(epochs, ram_of_mib=64_000.0)))
+
+    assert alarm is not None
+    assert alarm.unit <= 20
