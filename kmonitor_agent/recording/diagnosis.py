@@ -275,6 +275,7 @@ class KeptObjectCounter:
         self._since_s = self._call_s = time_s()
         self._cost_s = _FIRST_COST_S
         self._lengths: dict[Place, int] | None = None
+        self._spaces: dict[Place, int] = {}
         self._graphs: Graphs = {}
         self._counts: dict[tuple[str, str, str], tuple[int, float | None]] = {}
         self._counted_at: tuple[int, int, int] | None = None
@@ -356,7 +357,7 @@ class KeptObjectCounter:
         def is_late() -> bool:
             return self._thread_time_s() - began_s > allowed_s
 
-        walk = KeptObjectWalk(self._lengths, is_late, least_bytes, self._graphs)
+        walk = KeptObjectWalk(self._lengths, is_late, least_bytes, self._graphs, self._spaces)
         kept = walk.search(_callbacks_of(fit), None if fit is None else fit.model())
         cost_s = self._thread_time_s() - began_s
         # The first one also finds out which modules are the script's.
@@ -367,6 +368,7 @@ class KeptObjectCounter:
             self._refuse(fit, "")
             return
         self._lengths = walk.lengths
+        self._spaces = walk.spaces
         self._graphs = walk.graphs
         self._counts_to_go -= 1
         changed = [self._private(each) for each in kept if self._is_change(each)]

@@ -6566,6 +6566,11 @@
         <translation>建立共享内存块而不删除</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>bound methods, each with its object,</source>
+        <translation>绑定方法（各自保留其对象）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>build the model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
@@ -8398,6 +8403,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>reload</source>
         <translation>重新加载</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>remove each from {place} when its object is no longer needed (unsubscribe), or keep weakref.WeakMethod(method) there</source>
+        <translation>不再需要其对象时，把它从 {place} 中移除（取消订阅），或在那里保留 weakref.WeakMethod(method)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

@@ -46,6 +46,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.verdicts.evidence import advice_on_next_run
 from kmonitor.ui.verdicts.forecast_text import forecast_text
+from kmonitor.ui.verdicts.kept_text import is_about_full_place
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
     evidence_lines,
@@ -81,6 +82,7 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         _print_verdict_line(title, _headline(run, verdict, ruled_out))
         is_open = verdict.state == "measuring" and verdict.slope is not None
         is_detailed = is_open or verdict.state in {"growing", "suspected", "slowing"}
+        is_detailed = is_detailed or is_about_full_place(verdict)
         if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)

@@ -83,6 +83,7 @@ class Remedy(StrEnum):
     KEEP_NUMBERS = "keep only the numbers, or only the newest values"
     COPY_VIEWS = "keep copies of parts of arrays, not views that keep all of an array"
     LIMIT_CALLS = "start a call only while few wait for a worker"
+    UNSUBSCRIBE = "remove a callback when its object is done, or refer to it weakly"
     LIMIT_QUEUE = "give the queue or replay memory a maximum number of objects"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
@@ -312,6 +313,12 @@ TRACED_FUNCTION: Final = "tf.function"
 DATASET: Final = "tf.data.Dataset"
 """Kinds of kept objects that each keep their own traces."""
 
+GRAPH: Final = "torch.autograd.graph"
+"""Kind of kept objects that are operations, counted although no container holds them."""
+
+BOUND_METHOD: Final = "method"
+"""Kind of kept objects that each keep the object that they belong to."""
+
 
 def _with_functions(
     found: GrowthExplanation, grew_with: Sequence[CounterGrowth]
@@ -337,8 +344,9 @@ _OF_PLACES: Final = {
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
-    "torch.autograd.graph": Remedy.FLOAT_OF_LOSS,
+    GRAPH: Remedy.FLOAT_OF_LOSS,
     "concurrent._WorkItem": Remedy.LIMIT_CALLS,
+    BOUND_METHOD: Remedy.UNSUBSCRIBE,
     "matplotlib.Figure": Remedy.DROP_FIGURES,
     DATASET: Remedy.DATASET_ONCE,
     "tf.data.Iterator": Remedy.DROP_ITERATORS,
@@ -378,8 +386,9 @@ def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
 
 
 def _remedy_of_kept(kept: KeptObjects) -> Remedy | None:
-    # The objects of a full one grow.
+    # The objects of a full one grow, and one that was created as long as it is has another use.
     has_room = kept.capacity is not None and kept.count < kept.capacity
+    has_room = has_room and kept.container not in {"list", "ndarray"}
     if has_room or kept.container == "functools.cache":
         return Remedy.LIMIT_CACHE
     remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
-from kmonitor.hub.judge.causes import DATASET, TRACED_FUNCTION
+from kmonitor.hub.judge.causes import DATASET, GRAPH, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
@@ -234,7 +234,7 @@ _TENSORS: Final = frozenset({"tensorflow.Tensor", "keras.Variable", "jax.Array"}
 _NO_TENSORS: Final = frozenset(
     {
         *("numpy.ndarray", "pandas.DataFrame", "matplotlib.Figure", "number", "class"),
-        *("torch.Tensor", "torch.Tensor with graph", "torch.autograd.graph"),
+        *("torch.Tensor", "torch.Tensor with graph", GRAPH),
     }
 )
 _MOST_OF_OTHERS: Final = 1.5
@@ -293,6 +293,9 @@ def _kept_counter(
         # It holds no more objects, but they may grow.
         found = [None if each is None or not is_full(each) else each for each in found]
     has_size = kept.n_bytes is not None
+    if has_size and not kept.container and kept.kind != GRAPH:
+        # An attribute of several objects: which of them are found may differ from count to count.
+        found = [None if each is None or each.count != kept.count else each for each in found]
     values = _array(map(_bytes_of if has_size else _count_of, found))
     kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
     return Counter(kind, values, kept=kept, has_stopped=has_stopped)

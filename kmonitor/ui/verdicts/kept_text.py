@@ -208,6 +208,7 @@ def _kind_text(kept: KeptObjects) -> str:
         "tf.data.Iterator": tr("dataset iterators"),
         "function": tr("functions and their closures"),
         "class": tr("classes"),
+        "method": tr("bound methods, each with its object,"),
         "number": tr("numbers"),
         "object": tr("objects"),
     }
@@ -265,16 +266,7 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         ).format(place=place),
         "dataset_once": tr("create the dataset once, outside the loop"),
         "one_dataset": tr("keep one dataset at a time, or leave out cache()"),
-        "limit_cache": tr(
-            "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
-        ),
-        "limit_calls": tr(
-            "start a call only while few wait: semaphore.acquire() before {place}.submit(), and"
-            " semaphore.release() when it is done"
-        ).format(place=place),
-        "limit_queue": tr(
-            "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
-        ),
+        **_limit_texts(place),
         "small_logs": tr(
             "keep only the numbers in history.history: arrays that callbacks put into the logs"
             " stay there"
@@ -282,3 +274,23 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         "history_dict": tr("keep history.history instead of the History object"),
     }
     return texts.get(code, "")
+
+
+def _limit_texts(place: str) -> dict[str, str]:
+    """Advice on places whose objects are of use, but not for ever."""
+    return {
+        "limit_cache": tr(
+            "give it a limit that fits into memory: lru_cache(maxsize=...), deque(maxlen=...)"
+        ),
+        "limit_calls": tr(
+            "start a call only while few wait: semaphore.acquire() before {place}.submit(), and"
+            " semaphore.release() when it is done"
+        ).format(place=place),
+        "unsubscribe": tr(
+            "remove each from {place} when its object is no longer needed (unsubscribe), or keep"
+            " weakref.WeakMethod(method) there"
+        ).format(place=place),
+        "limit_queue": tr(
+            "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
+        ),
+    }

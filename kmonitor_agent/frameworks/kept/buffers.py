@@ -2,6 +2,7 @@
 """Memory of texts, bytes and the like, of Python's own classes, read without running code."""
 
 import errno
+import io
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -58,6 +59,28 @@ def _characters(base: Any, value: Any) -> int:
         return 0
 
 
+def _bytes_in_memory(base: Any, value: Any) -> int:
+    """Bytes of a `BytesIO` up to its position, where a script writes, else all that it reserves.
+
+    It reserves up to an eighth more, and never uses it. To ask for its length would copy it, or
+    keep other threads from writing meanwhile.
+    """
+    reserved = base.__sizeof__(value)
+    position = _characters(base, value)
+    least = _LEAST_USED * (reserved - _EMPTY_BYTES_IO)
+    return position if least <= position <= reserved else reserved
+
+
+_EMPTY_BYTES_IO: Final = io.BytesIO().__sizeof__() + b"".__sizeof__() + 6
+"""Size without bytes in it, with those that it reserves at least."""
+
+
+_LEAST_USED: Final = 8 / 9
+"""Smallest share of the bytes reserved that are used once a script wrote beyond those before.
+
+Source: `resize_buffer` in CPython's Modules/_io/bytesio.c."""
+
+
 def _anonymous(base: Any, value: Any) -> int:
     """Length of memory that `mmap` gave; 0 for pages of a file, which take none."""
     try:
@@ -71,7 +94,7 @@ def _anonymous(base: Any, value: Any) -> int:
 
 _BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {
     ("array", "array"): lambda base, value: base.__sizeof__(value),
-    ("_io", "BytesIO"): lambda base, value: base.__sizeof__(value),
+    ("_io", "BytesIO"): _bytes_in_memory,
     ("_io", "StringIO"): _characters,
     ("mmap", "mmap"): _anonymous,
 }

@@ -229,7 +229,3 @@ def capacity_of(value: Any) -> int | None:
 
 
 _MAXLEN: Final[Any] = own_attributes(deque)["maxlen"]
-
-
-def is_full(value: Any) -> bool:
-    return (length_of(value) or 0) >= (capacity_of(value) or sys.maxsize)

@@ -20,7 +20,6 @@ import io
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
 from types import (
     BuiltinMethodType,
     FunctionType,
@@ -40,14 +39,30 @@ from kmonitor_agent.frameworks.kept.containers import (
     Series,
     capacity_of,
     container_name,
-    is_full,
     length_of,
     newest_items,
     newest_keys,
     read_instead,
 )
+from kmonitor_agent.frameworks.kept.fixed_lengths import (
+    ARRAY,
+    entries_of_array,
+    filled_part,
+    limit_among,
+    limits_beside,
+)
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
+from kmonitor_agent.frameworks.kept.members import (
+    FEWEST,
+    attributes_of,
+    children_of,
+    has_fields,
+    is_followed,
+    is_record,
+    larger_end,
+    members_of,
+)
 from kmonitor_agent.frameworks.kept.places import (
     FINALIZERS,
     data_of_fits,
@@ -82,16 +97,11 @@ from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
 from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
-    class_bases,
-    class_module,
     class_name,
     instance_dict,
     is_exactly,
-    is_instance,
     is_known_class,
     is_subclass,
-    own_attributes,
-    slot_values,
 )
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
@@ -112,20 +122,13 @@ _LATER_EACH: Final = 4
 _MOST_LATER: Final = 1000
 """Tuples in containers may be many: each fourth visit is of one, of at most so many."""
 
-_MOST_KEYS: Final = 32
-_MOST_ITEMS: Final = 8
-"""Number of values of a dict (`_MOST_KEYS`) and of items of a list or the like that are searched
-for more containers."""
-
 _ALL_MEASURED: Final = 128
 """Maximum number of arrays of a container that are added up; of more, the newest represent all."""
 
 _LEAST_TEXT: Final = LEAST_BYTES // 8
 """Minimum length of a text to visit; shorter ones are many, and small."""
 
-_LONGEST_KEY: Final = 40
 _LONGEST: Final = 200
-_FEWEST: Final = 2
 _NEWEST: Final = 17
 """Number of items whose trees are measured; several may belong together and share contents."""
 
@@ -152,9 +155,11 @@ class KeptObjectWalk:
         is_late: Returns True when the search has to end.
         least_bytes: Minimum size of a place in the result, bytes.
         graphs_before: `graphs` of the search before.
+        spaces_before: `spaces` of the search before.
 
     Attributes:
-        lengths: Number of items in each place.
+        lengths: Number of items in each place, without entries that are None as yet.
+        spaces: Number of entries in each place where some are None, or were at the search before.
         graphs: Graphs of PyTorch's tensors in each place.
         is_cut_short: True if time ran out, so that part of the result is missing.
         n_visited: Number of objects that were visited.
@@ -166,6 +171,7 @@ class KeptObjectWalk:
         is_late: Callable[[], bool] = lambda: False,
         least_bytes: float = LEAST_BYTES,
         graphs_before: Graphs | None = None,
+        spaces_before: Mapping[Place, int] | None = None,
     ) -> None:
         self._least_bytes = least_bytes
         self.graphs: Graphs = {}
@@ -173,6 +179,11 @@ class KeptObjectWalk:
         self.is_cut_short = False
         self._is_late = is_late
         self.lengths: dict[Place, int] = {}
+        self.spaces: dict[Place, int] = {}
+        self._spaces_before = spaces_before or {}
+        self._limits: dict[int, int] = {}  # maximum lengths that the script's objects say
+        self._names: dict[int, str] = {}  # variables of modules, which are named after these
+        self._variables: dict[int, tuple[ObjectSize, str]] = {}  # arrays by their memory
         self.n_visited = 0
         self._before = lengths_before
         self._seen: set[int] = set()
@@ -203,6 +214,7 @@ class KeptObjectWalk:
             else:
                 self._add_container(value, place)
         self._follow()
+        modules = self._variables_of_modules()
         for callback in callbacks:
             kind: Any = type(callback)
             self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
@@ -213,31 +225,39 @@ class KeptObjectWalk:
                 self._waiting.append((part, class_name(kind)))
         self._follow(self.n_visited + _NEAR_THE_FIT)
         rest, self._waiting = self._waiting, deque()
-        self._add_variables()
+        for name, variables in (*variables_of_calls(), *modules):
+            self._add_names(variables, name)
         self._waiting.extend(rest)
         self._follow()
         while self._series and not self.is_cut_short:
             self._add_series()
             self._follow()
-        self._measure_containers()
+        self._measure_all_found()
         by_size = sorted(self._results.values(), key=lambda each: -(each.n_bytes or 0.0))
         native = [each for each in by_size if each.n_bytes is None]
         measured = [each for each in by_size if (each.n_bytes or 0.0) >= self._least_bytes]
         return [*native[: MOST_LISTED // 4], *measured][:MOST_LISTED]
 
-    def _measure_containers(self) -> None:
+    def _measure_all_found(self) -> None:
         tasks = pending_tasks(each for found in self._containers.values() for each in found)
         if tasks is not None:
             self._add_container(tasks, TASKS)
         for place, containers in self._containers.items():
             self._measure_all(containers, place)
+        for size, name in self._variables.values():
+            self._report(size, 1, size.n_bytes, (name, ""))
 
-    def _add_variables(self) -> None:
-        for name, variables in variables_of_calls():
-            self._add_names(variables, name)
-        for name in MODULES.of_script():
-            self._add_names(named_variables(instance_dict(sys.modules.get(name))), name)
-        self._add_names(named_variables(names_of_shell()), "__main__")
+    def _variables_of_modules(self) -> list[tuple[str, list[tuple[str, Any]]]]:
+        """Variables of the script's modules; an object has the shortest of their names."""
+        modules = [(name, instance_dict(sys.modules.get(name))) for name in MODULES.of_script()]
+        modules.append(("__main__", names_of_shell()))
+        found = [(name, named_variables(variables)) for name, variables in modules]
+        for module, variables in found:
+            for name, value in variables:
+                place = f"{module}.{name}"
+                known = self._names.get(id(value), place)
+                self._names[id(value)] = min(known, place, key=len)
+        return found
 
     def _add_names(self, items: Iterable[tuple[Any, Any]], place: str) -> None:
         named = [each for each in items if type(each[0]) is str and not each[0].startswith("__")]
@@ -272,7 +292,7 @@ class KeptObjectWalk:
             if self._is_over():
                 return
             try:
-                self._visit(value, place)
+                self._visit(value, self._names.get(id(value), place))
             except RuntimeError:  # another thread changed it meanwhile
                 continue
 
@@ -293,6 +313,8 @@ class KeptObjectWalk:
             self._series.setdefault((place, linked.series.name), []).append(linked)
             return
         value = read_instead(value)
+        is_known = (place, ARRAY) in self._spaces_before
+        value = entries_of_array(value, is_known=is_known) or value
         length = length_of(value)
         if length is not None:
             if length > 0:
@@ -314,7 +336,7 @@ class KeptObjectWalk:
             self._visit_graph(value, size, place)
         # One figure or data set that has a name is not what is kept of them.
         elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
-            self._report(size, 1, size.n_bytes, (place, ""))
+            self._variables[size.memory] = size, place
 
     def _visit_graph(self, value: Any, size: ObjectSize, place: str) -> None:
         known = self.graphs.setdefault(place, [])
@@ -330,7 +352,7 @@ class KeptObjectWalk:
         kind: Any = type(value)
         if is_subclass(kind, (type,)):
             if is_of_script(value):
-                self._add_names(_members(value), class_name(value))
+                self._add_names(members_of(value), class_name(value))
                 self._add_subclasses(value)
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
@@ -339,8 +361,9 @@ class KeptObjectWalk:
             self._waiting += [(each, value.__name__) for each in iterated_by(value)]
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
-        elif _is_followed(kind):
-            self._add_names(_attributes(value), class_name(kind))
+        elif is_followed(kind):
+            self._limits.update(limits_beside(instance_dict(value)))
+            self._add_names(attributes_of(value), class_name(kind))
 
     def _add_subclasses(self, kind: type) -> None:
         found = subclasses_of(kind)
@@ -350,9 +373,33 @@ class KeptObjectWalk:
     def _add_container(self, value: Any, place: str) -> Place:
         key = place, container_name(value)
         self._seen.add(id(value))
-        self._containers.setdefault(key, []).append(value)
-        self.lengths[key] = self.lengths.get(key, 0) + (length_of(value) or 0)
+        part = self._part_of(value, key)
+        counted = value if part is None else part
+        self._containers.setdefault(key, []).append(counted)
+        self.lengths[key] = self.lengths.get(key, 0) + (length_of(counted) or 0)
         return key
+
+    def _part_of(self, value: Any, place: Place) -> Series | None:
+        """The filled part of a container of which some entries are None, or were before."""
+        if id(value) in self._entries:
+            return None
+        entries = self._spaces_before.get(place)
+        part = filled_part(value, is_known=entries is not None)
+        if part is None or (part.length == part.capacity != entries):
+            return None
+        self.spaces[place] = self.spaces.get(place, 0) + (part.capacity or 0)
+        return part
+
+    def _capacity(self, value: Any, place: Place) -> int | None:
+        if self._spaces_before.get(place) != self.spaces.get(place):
+            return None  # seen for the first time, or its entries become more
+        own = capacity_of(value)
+        limit = self._limits.get(id(value)) or limit_among(instance_dict(value))
+        is_within = limit is not None and (length_of(value) or 0) <= limit
+        return limit if own is None and is_within else own
+
+    def _is_full(self, value: Any, place: Place) -> bool:
+        return (length_of(value) or 0) >= (self._capacity(value, place) or sys.maxsize)
 
     def _visit_container(self, value: Any, place: str) -> None:
         key = self._add_container(value, place)
@@ -360,14 +407,14 @@ class KeptObjectWalk:
         is_entry = id(value) in self._entries
         is_known = self._before is not None and not is_entry  # entries are counted as they come
         is_constant = is_known and (self._before or {}).get(key) == self.lengths[key]
-        is_record = _is_record(value) and not is_entry
-        are_fields = is_record or _has_fields(value)
+        are_values = is_record(value) and not is_entry
+        are_fields = are_values or has_fields(value)
         if is_constant and not are_fields:
-            self._waiting += [(each, place) for each in _larger_end(value)]
-        for each, name in _children(value, place):
+            self._waiting += [(each, place) for each in larger_end(value)]
+        for each, name in children_of(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
             may_grow = are_fields or size_of(each) is None or has_graph(each)
-            if (is_constant or is_record) and may_grow:
+            if (is_constant or are_values) and may_grow:
                 waiting.append((each, name))
             elif length_of(each) is not None:
                 waiting.append((each, name))
@@ -382,7 +429,7 @@ class KeptObjectWalk:
     def _measure_all(self, containers: list[Any], place: Place) -> None:
         is_first = self._before is None
         is_same = self._before is not None and self._before.get(place, 0) == self.lengths[place]
-        if is_same and not all(map(is_full, containers)):
+        if is_same and not all(self._is_full(each, place) for each in containers):
             return
         for value in containers:
             length = length_of(value) or 0
@@ -390,8 +437,8 @@ class KeptObjectWalk:
                 return
             # One that was full at the first search never grew; later its items may grow.
             # Finalizers are mostly of libraries, with PyTorch some hundred.
-            is_left_out = is_first and (is_full(value) or place[0] == FINALIZERS)
-            is_measured = length >= _FEWEST and not is_left_out and not _is_record(value)
+            is_left_out = is_first and (self._is_full(value, place) or place[0] == FINALIZERS)
+            is_measured = length >= FEWEST and not is_left_out and not is_record(value)
             if is_measured and not self._counts_with_another(value):
                 try:
                     self._measure(value, length, place)
@@ -411,14 +458,16 @@ class KeptObjectWalk:
 
     def _measure(self, value: Any, length: int, place: Place) -> None:
         items = newest_items(value, _ALL_MEASURED)
-        capacity = capacity_of(value)
+        capacity = self._capacity(value, place)
         sizes = [size for size in map(size_of, items) if size is not None]
         are_sized = len(sizes) * 2 >= len(items)
         if are_sized and not any(size.has_objects or size.kind == DATASET for size in sizes):
+            self._take_variables(sizes)
             new, new_bytes = self._reader.new_arrays(items)
             if not new:
                 return
-            n_bytes = new_bytes * length / len(items)
+            # Where many share their memory, the others are taken to share it too.
+            n_bytes = new_bytes * (length / len(items) if 2 * len(new) > len(sizes) else 1.0)
             is_native = all(size.n_bytes is None for size in new)
             like = most_common(new)
             if like.kind == WITH_GRAPH:
@@ -434,6 +483,12 @@ class KeptObjectWalk:
         else:
             self._owned.update(map(id, items))
             self._measure_trees(items[-_NEWEST:], length, place, capacity)
+
+    def _take_variables(self, sizes: Iterable[ObjectSize]) -> None:
+        """Count arrays that are a variable's value too with their container, but no views."""
+        for size in sizes:
+            if not size.base and self._variables.pop(size.memory, None) is not None:
+                self._reader.seen.discard(size.memory)
 
     def _bytes_of_keys(self, value: Any, length: int) -> float:
         keys = newest_keys(value, _NEWEST)
@@ -498,44 +553,10 @@ class KeptObjectWalk:
         )
 
 
-def _larger_end(value: Any) -> list[Any]:
-    """First or last array of a list if it is larger than the other: it may hold earlier ones."""
-    length = list.__len__(value) if is_instance(value, list) and type(value) is not Series else 0
-    ends = list.__getitem__(value, slice(None, None, max(1, length - 1))) if length else []
-    sizes = [(size.n_bytes or 0, each) for each in ends if (size := size_of(each)) is not None]
-    by_size = sorted(sizes, key=lambda pair: pair[0])
-    return [by_size[1][1]] if len(by_size) == _ENDS and by_size[0][0] < by_size[1][0] else []
-
-
-_ENDS: Final = 2
-
-
-def _children(value: Any, place: str) -> list[tuple[Any, str]]:
-    if not is_instance(value, dict):
-        return [(each, place) for each in newest_items(value, _MOST_ITEMS)]
-    pairs = list(islice(dict[Any, Any].items(value), _MOST_KEYS))
-    return [(each, f'{place}["{key}"]' if _is_short(key) else place) for key, each in pairs]
-
-
-def _is_short(key: Any) -> bool:
-    return type(key) is str and len(key) <= _LONGEST_KEY
-
-
 _SIMPLE: Final = (
     *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
     *(property, staticmethod, classmethod),
 )
-
-
-def _members(kind: type) -> list[tuple[str, Any]]:
-    """Attributes of a class; for methods and properties the functions, which may be cached."""
-    return [(name, _function_in(each)) for name, each in list(own_attributes(kind).items())]
-
-
-def _function_in(value: Any) -> Any:
-    if is_exactly(value, staticmethod, classmethod):
-        return value.__func__
-    return value.fget if type(value) is property else value
 
 
 def _holds_nothing(value: Any) -> bool:
@@ -547,18 +568,6 @@ def _holds_nothing(value: Any) -> bool:
     return is_exactly(value, *_SIMPLE)
 
 
-def _is_followed(kind: type) -> bool:
-    """True for instances of the script's classes, for callbacks and for models."""
-    if not is_known_class(kind) or (class_module(kind), class_name(kind)) in _NAMESPACES:
-        return True
-    return any(class_name(base) in {"Callback", "Model"} for base in class_bases(kind))
-
-
-_NAMESPACES: Final = frozenset(
-    {("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "ChainMap")}
-)
-"""Classes of Python that a script uses as its own."""
-
 _PASSES_ON: Final = (
     *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
     *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
@@ -566,35 +575,6 @@ _PASSES_ON: Final = (
 )
 """Classes of Python whose objects belong to others: a function with arguments, a bound method, a
 file in memory, an iterator."""
-
-
-def _has_fields(value: Any) -> bool:
-    """True for a container of constant length whose arrays may grow each for itself."""
-    return is_instance(value, dict) or (length_of(value) or 0) <= _FEWEST
-
-
-def _is_record(value: Any) -> bool:
-    """True for a container whose items are rather fields than entries."""
-    length = length_of(value) or 0
-    return length < _FEWEST or (length == _FEWEST and is_instance(value, tuple))
-
-
-_OF_KERAS: Final = (
-    *("_self_", "_layers", "_metrics", "_tracker", "_losses", "_loss_ids"),
-    *("_trainable_", "_non_trainable_", "_inbound_nodes", "_outbound_nodes", "_call_"),
-    *("call_signature_parameters", "_build_shapes_dict", "_seed_generators", "_dtype_policy"),
-)
-
-
-def _attributes(value: Any) -> list[tuple[Any, Any]]:
-    """Attributes of an object, without those of Keras and TensorFlow."""
-    fields = [*instance_dict(value).items(), *slot_values(value)]
-    passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
-    return [
-        (name, each)
-        for name, each in fields
-        if type(name) is str and not name.startswith(passed_over)
-    ]
 
 
 _HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)

@@ -320,7 +320,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         is_part: True if the objects are items that hold such an array or tensor beside others:
             `shape` and `dtype` are those of the largest.
         capacity: Maximum number of objects, as of `functools.lru_cache(maxsize=100)`,
-            `deque(maxlen=100)` or a queue with `maxsize`; None: there is none, or it is unknown.
+            `deque(maxlen=100)`, a queue with `maxsize`, or a list that began as `[None] * 100`;
+            None: there is none, or it is unknown.
     """
 
     kind: Name

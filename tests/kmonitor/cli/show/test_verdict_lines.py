@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from kmonitor.cli.common.event_text import EpochMemory, event_lines
 from kmonitor.cli.show.sections import print_verdicts
-from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
 from kmonitor_agent.wire.messages.unions import VerdictsReply
 from tests.support.made_up_runs import made_up_row, made_up_run
 
@@ -72,6 +73,19 @@ def test_causes_that_only_one_verdict_rules_out_are_listed(capsys: pytest.Captur
 
     assert text.count("ruled out: callbacks") == 2
     assert "as above" not in text
+
+
+def test_a_place_that_became_full_is_said_of_memory_that_is_steady(
+    capsys: pytest.CaptureFixture[str],
+):
+    full = KeptObjects(
+        kind="number", count=30, n_bytes=2.0**20, container="list", place="train.kept", capacity=30
+    )
+    verdict = replace(STEADY, metric="ram", cause="filling", sureness="counted", kept=full)
+
+    text = verdict_text(capsys, verdict)
+
+    assert "train.kept is full: 30 of 30 objects, 1.0 MiB" in with_plain_spaces(text)
 
 
 def test_list_of_events_leaves_ruled_out_causes_to_the_verdicts_above():

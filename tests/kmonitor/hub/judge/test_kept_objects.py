@@ -26,7 +26,7 @@ from kmonitor_agent.wire.messages.events import (
     Verdict,
 )
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
-from tests.support.growing_run import MIB, Growing, events_of
+from tests.support.growing_run import MIB, Growing, events_of, ram_verdicts
 
 ARRAYS = KeptObjects(
     kind="numpy.ndarray",
@@ -430,6 +430,7 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
         (replace(ARRAYS, container="Queue"), "limit_queue"),
         (replace(ARRAYS, container="SimpleQueue"), "limit_queue"),
         (replace(ARRAYS, kind="concurrent._WorkItem", container="SimpleQueue"), "limit_calls"),
+        (replace(ARRAYS, kind="method"), "unsubscribe"),
         (replace(ARRAYS, container="deque"), "limit_queue"),
         (replace(ARRAYS, place="Agent.memory"), "limit_queue"),
         (replace(ARRAYS, place="Agent.memory", kind="number"), "keep_numbers"),
@@ -437,7 +438,8 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
 )
 def test_each_kind_has_the_remedy_that_helps(kept: KeptObjects, advice: str):
     def counts(unit: int) -> list[KeptObjects]:
-        return [replace(kept, count=unit, n_bytes=8 * MIB * unit)]
+        n = 1 if kept.kind == "tf.data.Dataset" and not kept.container else unit
+        return [replace(kept, count=n, n_bytes=8 * MIB * unit)]
 
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), counts))
 
@@ -462,6 +464,29 @@ def test_a_dict_with_many_new_arrays_a_unit_may_be_a_cache(
     verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), counts))
 
     assert verdict.advice == advice
+
+
+def test_more_objects_with_an_array_are_no_growth_of_that_array():
+    def counts(unit: int) -> list[KeptObjects]:
+        n = 2 + unit % 2 * (unit // 4)
+        found = replace(ARRAYS, container="", place="Trainer.data", count=n, n_bytes=8 * MIB * n)
+        listed = replace(ARRAYS, place="Bus.listeners", count=unit, n_bytes=8 * MIB * unit)
+        return [found, listed]
+
+    verdicts = ram_verdicts(counted(events_of(Growing(ram_mib=8.0), 30), counts))
+
+    named = {one.name for each in verdicts for one in each.grew_with if one.kind == "kept_bytes"}
+    assert named == {"Bus.listeners"}
+
+
+def test_a_list_that_will_not_fit_once_filled_is_to_keep_less():
+    def counts(unit: int) -> list[KeptObjects]:
+        return [replace(ARRAYS, count=unit, n_bytes=8 * MIB * unit, capacity=1000)]
+
+    grows = Growing(ram_mib=8.0, ram_of_bytes=2000.0 * MIB)
+    verdict = judged(counted(events_of(grows, 30), counts))
+
+    assert (verdict.cause, verdict.advice[0]) == ("kept", "keep_numbers")
 
 
 def test_memory_of_a_device_explains_no_growth_of_ram():

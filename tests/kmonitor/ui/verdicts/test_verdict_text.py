@@ -623,6 +623,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "history_dict",
         "limit_cache",
         "limit_calls",
+        "unsubscribe",
         "limit_queue",
     ],
 )
