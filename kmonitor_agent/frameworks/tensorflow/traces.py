@@ -319,7 +319,7 @@ _TRACING: Final = "trace_function"
 """Function in which TensorFlow traces: a graph gets its function here, just after completion."""
 
 
-_SEARCH_PART: Final = 0.02
+SEARCH_PART: Final = 0.02
 _MOST_SEARCH_S: Final = 0.5
 """Maximum part of a core for asking all objects, and the time that is saved up for it, seconds."""
 
@@ -345,7 +345,7 @@ class GraphOwners:
         As many graphs as there are functions of the same name and size have an owner. Where there
         are more graphs than functions, those whose variables are gone have none; only if that
         does not decide it, all objects are asked: tens of milliseconds. That is left for later
-        where a script traces ever again and it has taken `_SEARCH_PART` of the time already.
+        where a script traces ever again and it has taken `SEARCH_PART` of the time already.
 
         Args:
             graphs: Traced and whole, each once.
@@ -363,7 +363,7 @@ class GraphOwners:
 
     def _refill(self) -> None:
         now_s = time.monotonic()
-        more_s = _SEARCH_PART * (now_s - self._refilled_s)
+        more_s = SEARCH_PART * max(0.0, now_s - self._refilled_s)
         self._left_s = min(_MOST_SEARCH_S, self._left_s + more_s)
         self._refilled_s = now_s
 

@@ -155,7 +155,8 @@ def test_owners_are_searched_for_within_a_part_of_the_time(
     framework: Framework, monkeypatch: pytest.MonkeyPatch
 ):
     searches: list[int] = []
-    now_s = [traces.time.monotonic()]
+    now_s = [traces.time.monotonic() - 1000.0]  # behind, so that later tests are not
+    monkeypatch.setattr(traces, "SEARCH_PART", 0.02)
     monkeypatch.setattr(traces.time, "monotonic", lambda: now_s[0])
     monkeypatch.setattr(traces.time, "thread_time", lambda: 0.15 * len(searches))
     find = traces.GraphOwners._find_owners
