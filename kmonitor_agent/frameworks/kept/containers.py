@@ -32,7 +32,7 @@ class Series(list[Any]):
 
     Attributes:
         length: Number of items, of which these are the newest, the newest last.
-        name: Kind of container that they stand for: "functools.lru_cache", "SimpleQueue",
+        name: Kind of container that they represent: "functools.lru_cache", "SimpleQueue",
             "linked tuple", "attributes", "subclasses".
         capacity: Maximum number of items; None: there is none.
     """
@@ -172,9 +172,9 @@ _BACKLOGS: Final = {
 
 
 def read_instead(value: Any) -> Any:
-    """Container that an object stands for, else the object itself.
+    """Container in place of an object, else the object itself.
 
-    A pool of workers stands for the calls that wait. Results of `functools.lru_cache` with a limit
+    A pool of workers becomes the calls that wait. Results of `functools.lru_cache` with a limit
     and the items of a `queue.SimpleQueue` become a series.
     """
     name = _BACKLOGS.get(class_module(type(value)))

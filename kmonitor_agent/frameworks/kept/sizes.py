@@ -398,7 +398,7 @@ class SizeReader:
     def graph_bytes(self, tensor: Any, earlier: Any = None) -> float | None:
         """Size of a graph without the operations that were there with an earlier tensor's.
 
-        None if PyTorch cannot tell, or too many were read.
+        None if PyTorch does not report them, or too many were read.
 
         Args:
             tensor: A tensor with a graph.

@@ -51,7 +51,7 @@ class Graph:
         newest: Number of its newest operation; PyTorch counts them in each thread.
         count: Number of operations; of a large graph those read at the first search, and all that
             were added since.
-        n_bytes: Size with what the operations saved, bytes; None if PyTorch cannot tell.
+        n_bytes: Size with what the operations saved, bytes; None if PyTorch does not report them.
     """
 
     newest: int
@@ -232,7 +232,7 @@ class _Part:
         oldest: Number of the oldest one.
         saved: Sizes of the tensors they saved, by memory.
         parameters: Memory of parameters, which live without the graph.
-        is_known: False if PyTorch cannot tell what was saved.
+        is_known: False if PyTorch does not report what was saved.
     """
 
     count: int = 0

@@ -96,7 +96,7 @@ def with_partly_kept(
         counters: Counts over the same units as the judged series.
     """
     is_sized = any(one.kind is CounterKind.PYTHON_BYTES for one in found.because)
-    # What is kept between freed blocks is why malloc cannot give those back.
+    # Malloc cannot give back the freed blocks between those that are kept.
     if found.cause not in _OPEN | {Cause.NATIVE, Cause.CACHE} or is_sized:
         return found
     sized = [one for one in counters if one.kind is CounterKind.KEPT_BYTES]

@@ -23,7 +23,7 @@ _MORE_WORK: Final = 1.7
 of its speed each at worst."""
 
 _QUIET_PART: Final = 25.0
-"""Percentile of computing over processor time that stands for units without other processes."""
+"""Percentile of computing over processor time, as in units without other processes."""
 
 _OWN_SHARE: Final = 0.5
 """Logarithm of the factor of its own work, as a share of that of the time that it explains."""
