@@ -2,6 +2,7 @@
 
 The kernel counts that time for each epoch, of all threads. Other processes have no part in it:
 they make the process wait. Where they share a core, its own time grows to 1.7 times at worst.
+With a GPU it shows no work: its driver waits in a loop, which takes processor time.
 """
 
 from collections.abc import Sequence
@@ -67,8 +68,12 @@ def worked_seconds(units: Sequence[Unit]) -> Floats:
 
 
 def knows_own_work(units: Sequence[Unit]) -> bool:
-    """True if the processor time of each unit is known."""
-    return all(unit.cpu_s > 0.0 for unit in units)
+    """True if the processor time of each unit is known, and shows work."""
+    return not _waits_for_gpu(units) and all(unit.cpu_s > 0.0 for unit in units)
+
+
+def _waits_for_gpu(units: Sequence[Unit]) -> bool:
+    return "device_allocator" in units[-1].low
 
 
 def _processor_times(units: Sequence[Unit]) -> tuple[NDArray[np.intp], Floats]:
@@ -76,6 +81,7 @@ def _processor_times(units: Sequence[Unit]) -> tuple[NDArray[np.intp], Floats]:
     if knows_own_work(units):
         return np.arange(len(units), dtype=np.intp), np.array([unit.cpu_s for unit in units])
     known = [(at, each) for at, each in enumerate(units) if "cores" in each.high]
+    known = [] if _waits_for_gpu(units) else known
     at = np.array([at for at, _ in known], dtype=np.intp)
     cores = [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
     return at, np.array(cores)

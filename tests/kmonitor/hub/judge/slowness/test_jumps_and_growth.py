@@ -12,6 +12,8 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochParts,
     EpochStarted,
+    FieldSource,
+    FieldSources,
     FitStarted,
     FunctionTraces,
     GraphSize,
@@ -66,7 +68,7 @@ GROWING_READ_S = [
 """Wait for input, where each epoch reads a compressed file from a place further on."""
 
 
-def judged(
+def judged(  # noqa: PLR0913 - all that a run is made of, by keyword
     compute_s: list[float],
     input_s: list[float],
     *,
@@ -74,10 +76,14 @@ def judged(
     traced_in: int | None = None,
     cpu_wait: float | None = None,
     own_s: list[float] | None = None,
+    device: str = "",
 ) -> list[Verdict]:
     """The stored verdicts on times; the wait for first batches is in no median step."""
     judge, t_s, stored = RunJudge(), 0.0, list[Verdict]()
     judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=99, steps=STEPS))
+    if device:
+        source = FieldSource("allocator_in_use_bytes", "bytes", f"tensorflow: {device}")
+        judge.read(0.0, FieldSources(t_s=0.0, sources=[source]))
     for epoch, (computed_s, waited_s) in enumerate(zip(compute_s, input_s, strict=False)):
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         stored += judge.judge()
@@ -107,7 +113,8 @@ def judged(
             first_input_s=first,
             cpu_s=None if own_s is None else own_s[epoch],
         )
-        judge.read(t_s, EpochEnded(t_s, 1, epoch, wall_s, STEPS, step_times=times, parts=parts))
+        ended = EpochEnded(t_s, 1, epoch, wall_s, STEPS, step_times=times, parts=parts)
+        judge.read(t_s, replace(ended, allocator_in_use_bytes=1e6 if device else None))
     judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=99))
     stored += judge.judge()
     return [each for each in stored if each.metric in {"epoch_time", "step_time"}]
@@ -282,6 +289,18 @@ def test_work_of_the_process_that_grows_is_called_on_a_busy_machine(seed: int):
     assert called[0].unit <= 15
     assert {(each.where, each.cause) for each in called} == {("compute", "own_work")}
     assert called[0].advice == ["look_at_work"]
+
+
+def test_waiting_for_a_gpu_is_no_work_of_the_process():
+    seconds = [0.5 + 0.02 * epoch for epoch in range(36)]
+
+    found: dict[str, set[str]] = {}
+    for device in ("CPU:0", "GPU:0"):
+        stored = judged(seconds, [0.02] * 36, own_s=seconds, device=device)
+        found[device] = {each.cause for each in stored}
+
+    assert "own_work" in found["CPU:0"]
+    assert "own_work" not in found["GPU:0"]
 
 
 @pytest.mark.parametrize("seed", range(6))
