@@ -347,6 +347,50 @@ def _lows_rise(window: _Window, slope: float) -> bool:
     return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
 
 
+def do_lows_rise(values: Floats, growth: Growth) -> bool:
+    """True if the level that is never undercut later surely rises, and lately as fast as before.
+
+    Args:
+        values: The judged values, `[n]`.
+    """
+    window = values[growth.first : growth.last + 1]
+    falls = np.flatnonzero(np.diff(window) < 0.0)
+    # Nobody knows to where it will fall next.
+    known = window[: falls[-1] + 2] if len(falls) else window
+    lows = np.minimum.accumulate(known[::-1])[::-1]
+    x = np.arange(len(lows), dtype=np.float64)
+    found = theil_sen_interval(x, lows)
+    half = len(lows) // 2
+    late = theil_sen_slope(x[half:], lows[half:])
+    if found is None or late is None or found.low <= 0.0 or len(values) < MIN_UNITS:
+        return False
+    return late >= _SLOWED * found.middle
+
+
+def fell_to_higher_low(values: Floats, growth: Growth) -> bool:
+    """True if it fell lately, to a low as far above the one before as it rises between them.
+
+    Such a fall is no evidence against a rise.
+
+    Args:
+        values: The judged values, `[n]`.
+    """
+    window = values[growth.first : growth.last + 1]
+    if growth.slope is None or growth.slope.middle <= 0.0:
+        return False
+    least = _SLOWED * growth.slope.middle
+    fallen = -np.diff(window)
+    falls = np.flatnonzero(fallen >= least)
+    if not len(falls) or falls[-1] < len(fallen) - _SINCE_FALL:
+        return False
+    last = falls[-1]
+    alike = np.flatnonzero(fallen[:last] >= _SLOWED * fallen[last])
+    begin = int(alike[-1]) + 1 if len(alike) else 0
+    before = begin + int(window[begin : last + 1].argmin())
+    rise = float(window[last + 1 :].min() - window[before])
+    return rise >= least * (last + 1 - before)
+
+
 # The cheap ones first: most series are done after the first.
 _CONDITIONS: tuple[tuple[WhyNot, Callable[[_Window], bool]], ...] = (
     (WhyNot.TOO_SMALL, _is_large),
