@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth, do_lows_rise
-from kmonitor.hub.judge.statistics import Floats, are_about_even
+from kmonitor.hub.judge.statistics import Floats, are_about_even, is_within_tooth
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 
@@ -216,35 +216,6 @@ def _read_at(values: Floats) -> NDArray[np.intp]:
     (at,) = np.isfinite(values).nonzero()
     at = at[at >= len(values) - _CODE_AMONG - 1]
     return at if len(at) and at[-1] >= len(values) - _NEWEST_AMONG else at[:0]
-
-
-_GIVEN_BACK: Final = 0.5
-_HIGHER: Final = 0.25
-"""Part of a rise from which a fall gave it back, and by which the next one may be higher."""
-
-
-def is_within_tooth(values: Floats) -> bool:
-    """True if it is about as high as before it was last given back, or lower.
-
-    A buffer that the script empties now and then grows as evenly as a leak until it does.
-
-    Args:
-        values: One per unit, NaN where not read, `[n]`.
-    """
-    (at,) = np.isfinite(values).nonzero()
-    read = values[at]
-    steps = np.diff(read)
-    highest = int(steps.argmin()) if len(steps) else 0
-    before = np.flatnonzero(steps[:highest] < 0.0)
-    begin = int(before[-1]) + 1 if len(before) else 0
-    if highest == begin:
-        return False
-    rise = float(read[highest] - read[begin])
-    is_given_back = float(-steps[highest]) >= _GIVEN_BACK * rise
-    # What came at once, and was given back, excuses no slower growth.
-    fastest = float((steps / np.diff(at))[begin:highest].max())
-    is_slow = fastest <= _GIVEN_BACK * rise
-    return is_given_back and is_slow and bool(read[-1] <= read[highest] + _HIGHER * rise)
 
 
 def _steady_rate(values: Floats) -> float:

@@ -19,6 +19,7 @@ from kmonitor.hub.judge.statistics import (
     bend_over_line,
     block_width,
     have_even_least,
+    is_within_tooth,
     lower_envelope,
     noise_of,
     p_of_no_rise,
@@ -158,7 +159,8 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
 def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     """The judgement of the last units, if each added what units usually add; else None.
 
-    Jumps before them, as of a pool that grew, hide that.
+    Jumps before them, as of a pool that grew, hide that. A fall from a level that was reached as
+    slowly does not: it will come again.
     """
     first = len(values) - 1 - _STEPS_AFTER_JUMP
     start = window_start(len(values))
@@ -167,6 +169,8 @@ def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     steps = np.diff(values[first:])
     middle = float(np.median(steps))
     is_same = bool(np.all(np.abs(steps - middle) <= _EVEN_AFTER_JUMP * middle))
+    if is_within_tooth(values):
+        return None
     if not is_same or middle < _AS_USUAL * float(np.median(np.diff(values[start:]))):
         return None
     recent = _judge(values, first, floor)
