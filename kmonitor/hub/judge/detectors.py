@@ -225,7 +225,7 @@ def _rows(before: Judgement, growth: Growth) -> tuple[int, int]:
 def _borne_out(found: tuple[CounterGrowth, ...], growth: Growth) -> tuple[CounterGrowth, ...]:
     """Counts that memory does not contradict: of bytes none if it may not have grown at all."""
     slope = growth.slope
-    if growth.why_not is not WhyNot.TOO_SMALL or (slope is not None and slope.low > 0.0):
+    if growth.why_not is WhyNot.TOO_FEW or (slope is not None and slope.low > 0.0):
         return found
     return tuple(one for one in found if one.kind in CODE_COUNTERS)
 
