@@ -77,6 +77,8 @@ _MIN_FITS: Final = 3
 _TIMES_AS_LONG: Final = 10.0
 _SLOWS: Final = frozenset({WhyNot.SLOWING, WhyNot.BENDING})
 _ENDS: Final = frozenset({WhyNot.STOPPED, WhyNot.TOO_SMALL})
+_OF_SHAPE: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING})
+"""Conditions on the shape of a rise, which one unit may hide."""
 
 
 STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
@@ -214,11 +216,11 @@ def _quiet(
 def _rows(before: Judgement, growth: Growth) -> tuple[int, int]:
     """Judgements in a row that found growth, and those before a single exception.
 
-    An exception is a unit in which memory goes on rising, though a condition is not met.
+    An exception is a unit in which memory goes on rising, though not in the usual shape.
     """
     if growth.is_growing:
         return before.in_a_row + 1, before.in_row_before
-    is_exception = growth.rising is not None and growth.why_not is not WhyNot.STOPPED
+    is_exception = growth.rising is not None and growth.why_not in _OF_SHAPE
     return 0, before.in_a_row if is_exception else 0
 
 
