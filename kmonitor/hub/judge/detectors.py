@@ -4,14 +4,16 @@
 |---|---|---|
 | measuring | too few units, or the interval holds both growth and none | - |
 | rising | the 80% interval of the change a unit is above 0, and it goes on; or each of the \
-last two units added traces, and memory | - |
+last two units added traces, and memory; a fall to a higher low does not end it | - |
 | steady | the 95% interval excludes what would fill the room in ten times as long; for times, \
 what made them 15 % longer | - |
 | growing | each unit adds the same, or each of seven about the same, or after jumps each of the \
-last eight; or five judgements in a row found a trend; or memory rises and each of the last six \
-units added traces or compiled code, or each of the last eight about the same bytes (of children \
-six readings in as many), or the script keeps about the same bytes more from count to count, \
-those of eight units; two counts suffice where memory agrees | alert |
+last eight; or five judgements in a row found a trend, or five of six; or memory rises and each \
+of the last six units added traces or compiled code, or each of the last eight about the same \
+bytes (of children six readings in as many), or the script keeps about the same bytes more from \
+count to count, those of eight units; two counts suffice where memory agrees, and four of objects \
+without a size where the lows of memory rise; but nothing that was emptied before, and held as \
+much | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down, or for six \
@@ -208,9 +210,10 @@ def _quiet(
         )
     if growth.is_growing or growth.rising is not None or (counted and _rose(values)):
         return Judgement(GrowthState.RISING, growth, counted, 0, in_a_row, in_row_before)
-    if _may_be_kept(growth, values, counters):
-        return Judgement(GrowthState.MEASURING, growth)
-    return Judgement(_quiet_state(before, growth, values, room), growth)
+    state = _quiet_state(before, growth, values, room)
+    if state is GrowthState.STEADY and _may_be_kept(growth, values, counters):
+        state = GrowthState.MEASURING
+    return Judgement(state, growth)
 
 
 def _rows(before: Judgement, growth: Growth) -> tuple[int, int]:

@@ -231,7 +231,7 @@ def is_within_tooth(values: Floats) -> bool:
         return False
     rise = float(read[highest] - read[begin])
     is_given_back = float(-steps[highest]) >= _GIVEN_BACK * rise
-    # What came at once, and was given back, excuses no slower growth.
+    # Memory that came at once, and was given back, excuses no slower growth.
     fastest = float((steps / np.diff(at))[begin:highest].max())
     is_slow = fastest <= _GIVEN_BACK * rise
     return is_given_back and is_slow and bool(read[-1] <= read[highest] + _HIGHER * rise)
