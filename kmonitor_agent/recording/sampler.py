@@ -360,10 +360,16 @@ class Sampler:
     def sample(self) -> None:
         """Read all values, report changed sources, emit a sample, judge RAM and VRAM."""
         watched = self._current_target()
+        fit = watched.fit
         t_s = self._now_s()
+        # A thread that holds the interpreter makes the readings slow: positions are of
+        # when they began.
+        calls = self.calls
+        epoch = fit.epoch if fit else 0
+        step = fit.clock.steps if fit else 0
         device = _attempt(self._gpu.read, all_missing)
         readings = dict(self._read(watched, device))
-        step_time = STEP_SOURCE if watched.fit is None else watched.fit.step_source
+        step_time = STEP_SOURCE if fit is None else fit.step_source
         beside = {**_of_others(device), "step_time_s": step_time, **self.heap_counts.newest}
         self._report_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
@@ -371,15 +377,14 @@ class Sampler:
         self._last = BoundedReading(values["ram_bytes"], values["ram_of_bytes"])
         self._last_anonymous_bytes = read_anonymous_bytes()
         self._last_peak_bytes = _own_peak(values["ram_peak_bytes"])
-        fit = watched.fit
         self._emit(
             Sample(
                 t_s=t_s,
                 fit=fit.ordinal if fit else 0,
-                epoch=fit.epoch if fit else 0,
-                step=fit.clock.steps if fit else 0,
+                epoch=epoch,
+                step=step,
                 step_time_s=fit.running_step_s if fit else None,
-                calls=self.calls,
+                calls=calls,
                 logs=self._step_logs(fit),
                 more_devices=[each.sample() for each in device.others],
                 **values,

@@ -7,10 +7,11 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
-from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.statistics import Floats, are_about_even
+from kmonitor.hub.judge.growth import Growth, do_lows_rise
+from kmonitor.hub.judge.statistics import Floats, are_about_even, is_within_tooth
 from kmonitor_agent.wire.messages.events import KeptObjects
 
 
@@ -147,6 +148,9 @@ _SHARED_UNITS: Final = 7
 _EVEN_SHARED: Final = 0.3
 """Smallest rate of shared memory as a part of the median, as in `counts`."""
 
+_NEWEST_AMONG: Final = 4
+"""Last units that must have a reading."""
+
 _CODE_AMONG: Final = 12
 """Units considered for code and shared memory, which are read every second or few: not every short
 unit has a reading of its own."""
@@ -180,9 +184,7 @@ def _steady_growth(counter: Counter) -> float:
     if counter.kind is CounterKind.CHILDREN_BYTES:
         return _even_rate(counter.values[-_CODE_AMONG - 1 :])
     if counter.kind in _BYTES:
-        added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
-        is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
-        return float(np.median(added)) if is_steady else 0.0
+        return _even_bytes(counter.values)
     if counter.kind is CounterKind.CODE:
         added = np.diff(counter.values[1:][-_CODE_AMONG - 1 :])
         times = np.count_nonzero(added > 0.0)
@@ -192,6 +194,28 @@ def _steady_growth(counter: Counter) -> float:
         is_steady = counter.kind in CODE_COUNTERS and bool(np.all(added > 0.0))
     is_steady = is_steady and len(added) >= _GOES_ON and bool(np.all(added >= 0.0))
     return float(np.mean(added)) if is_steady else 0.0
+
+
+def _even_bytes(values: Floats) -> float:
+    """Change per unit over the last eight units or a few more; 0 if it is not about even.
+
+    Short units are not all read.
+    """
+    at = _read_at(values)
+    begins = at[at <= at[-1] - _EVEN_BYTES] if len(at) else at
+    if not len(begins) or is_within_tooth(values):
+        return 0.0
+    at = at[at >= begins[-1]]
+    rates = np.diff(values[at]) / np.diff(at)
+    is_steady = len(at) >= _LEAST_READINGS and are_about_even(rates)
+    return float(np.median(rates)) if is_steady else 0.0
+
+
+def _read_at(values: Floats) -> NDArray[np.intp]:
+    """Indices of the readings in the last units; none if the last of them is old."""
+    (at,) = np.isfinite(values).nonzero()
+    at = at[at >= len(values) - _CODE_AMONG - 1]
+    return at if len(at) and at[-1] >= len(values) - _NEWEST_AMONG else at[:0]
 
 
 def _steady_rate(values: Floats) -> float:
@@ -260,7 +284,7 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     values = counter.values[growth.first : growth.last + 1]
     x = np.arange(len(values), dtype=np.float64)
     if np.isfinite(values).sum() < _MIN_UNITS:
-        return None
+        return _growth_by_few(counter, growth)
     slope = theil_sen_interval(x, values, max_points=_MAX_POINTS)
     if slope is None or slope.low <= 0.0 or slope.middle < _least(counter.kind, growth):
         return None
@@ -270,6 +294,23 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
         return None
     return CounterGrowth(counter.kind, slope, counter.function)
 
+
+def _growth_by_few(counter: Counter, growth: Growth) -> CounterGrowth | None:
+    """Growth of a counter that few units of a window have read; None if it is not about even."""
+    values = counter.values[growth.first : growth.last + 1]
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _FEWEST_READINGS or at[-1] - at[0] < _MOST_OF_WINDOW * (len(values) - 1):
+        return None
+    rates = np.diff(values[at]) / np.diff(at)
+    middle = float(np.median(rates))
+    if not are_about_even(rates) or middle < _least(counter.kind, growth):
+        return None
+    slope = Slope(middle, float(rates.min()), float(rates.max()))
+    return CounterGrowth(counter.kind, slope, counter.function)
+
+
+_FEWEST_READINGS: Final = 3
+_MOST_OF_WINDOW: Final = 0.5
 
 _KEPT_SHARE: Final = 0.5
 """Share of the growth from which kept bytes explain it, those of all named places together."""
@@ -347,18 +388,27 @@ def _recent_rate(values: Floats) -> float:
 def steady_kept_growth(
     counters: Sequence[Counter], growth: Growth, memory: Floats
 ) -> list[CounterGrowth]:
-    """Growth of kept bytes that explains growth and is about even from count to count.
+    """Growth of what is kept that explains growth and is about even from count to count.
 
     Counts begin when memory has risen for a few units: bytes of eight units show that it has been
     so from the start, as nothing else is kept in that place. Short units are not all counted: two
-    counts suffice if memory rose as evenly, and by as much between them.
+    counts suffice if memory rose as evenly, and by as much between them. Objects of unknown size
+    explain it if memory never falls back to where it was.
 
     Args:
         counters: See `kept_growth`.
         memory: The judged series, `[n]`.
     """
-    sized = (one for one in counters if one.kind is CounterKind.KEPT_BYTES)
-    return kept_growth([one for one in sized if _is_kept_evenly(one, memory)], growth)
+    kept = (one for one in counters if one.kind in KEPT and not is_within_tooth(one.values))
+    lows_rise = do_lows_rise(memory, growth)
+    return kept_growth(
+        [
+            one
+            for one in kept
+            if _is_kept_evenly(one, memory) and (one.kind is CounterKind.KEPT_BYTES or lows_rise)
+        ],
+        growth,
+    )
 
 
 def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
@@ -371,6 +421,8 @@ def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
     rates = np.diff(values[at]) / np.diff(moments)
     bytes_now = values[at[-1]]
     if len(at) < _LEAST_READINGS:
+        if counter.kind is CounterKind.KEPT_OBJECTS:
+            return False
         kept = float(values[at[-1]] - values[at[0]])
         if not _is_of_memory(kept, memory[at[0] :], int(at[-1] - at[0])):
             return False

@@ -4,14 +4,16 @@
 |---|---|---|
 | measuring | too few units, or the interval holds both growth and none | - |
 | rising | the 80% interval of the change a unit is above 0, and it goes on; or each of the \
-last two units added traces, and memory | - |
+last two units added traces, and memory; a fall to a higher low does not end it | - |
 | steady | the 95% interval excludes what would fill the room in ten times as long; for times, \
 what made them 15 % longer | - |
 | growing | each unit adds the same, or each of seven about the same, or after jumps each of the \
-last eight; or five judgements in a row found a trend; or memory rises and each of the last six \
-units added traces or compiled code, or each of the last eight about the same bytes (of children \
-six readings in as many), or the script keeps about the same bytes more from count to count, \
-those of eight units; two counts suffice where memory agrees | alert |
+last eight; or five judgements in a row found a trend, or five of six; or memory rises and each \
+of the last six units added traces or compiled code, or each of the last eight about the same \
+bytes (of children six readings in as many), or the script keeps about the same bytes more from \
+count to count, those of eight units; two counts suffice where memory agrees, and four of objects \
+without a size where the lows of memory rise; but nothing that was emptied before, and held as \
+much | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down, or for six \
@@ -31,6 +33,7 @@ import numpy as np
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import (
+    CODE_COUNTERS,
     HELD_BYTES,
     KEPT,
     LEFT_TRACES,
@@ -51,6 +54,7 @@ from kmonitor.hub.judge.growth import (
     Floor,
     Growth,
     WhyNot,
+    fell_to_higher_low,
     has_stopped,
     is_usual_pause,
     judge_growth,
@@ -75,6 +79,8 @@ _MIN_FITS: Final = 3
 _TIMES_AS_LONG: Final = 10.0
 _SLOWS: Final = frozenset({WhyNot.SLOWING, WhyNot.BENDING})
 _ENDS: Final = frozenset({WhyNot.STOPPED, WhyNot.TOO_SMALL})
+_OF_SHAPE: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING})
+"""Conditions on the shape of a rise, which one unit may hide."""
 
 
 STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
@@ -123,6 +129,7 @@ class Judgement:
             one by one.
         alarmed_units: Units since it turned to growing; 0 unless alarmed or slowing.
         in_a_row: Judgements in a row that contradict the state.
+        in_row_before: Those before the last one that did not, if it was a single exception.
     """
 
     state: GrowthState = GrowthState.MEASURING
@@ -130,6 +137,7 @@ class Judgement:
     grew_with: tuple[CounterGrowth, ...] = ()
     alarmed_units: int = 0
     in_a_row: int = 0
+    in_row_before: int = 0
 
     @property
     def is_open_alarm(self) -> bool:
@@ -188,18 +196,43 @@ def _quiet(
     if before.state is GrowthState.CLEARED and growth.is_growing and _is_flat(values, growth):
         # The window still contains the growth that has ended.
         growth = replace(growth, why_not=WhyNot.STOPPED)
-    in_a_row = before.in_a_row + 1 if growth.is_growing else 0
-    if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
+    in_a_row, in_row_before = _rows(before, growth)
+    if growth.is_growing and (in_a_row + in_row_before >= TO_ALARM or growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    steadily = (*steadily_counted_growth(counters, growth), *kept)
+    steadily = _borne_out((*steadily_counted_growth(counters, growth), *kept), growth)
     if steadily and growth.rising is not None:
         return Judgement(GrowthState.GROWING, growth, steadily, 1)
     counted = counted_growth(counters)
-    if before.state is GrowthState.RISING and before.growth is not None and _rose(values):
-        growth = replace(growth, rising=growth.rising or before.growth.rising)
+    if before.state is GrowthState.RISING and before.growth is not None:
+        goes_on = _rose(values) or fell_to_higher_low(values, growth)
+        growth = replace(
+            growth, rising=growth.rising or (before.growth.rising if goes_on else None)
+        )
     if growth.is_growing or growth.rising is not None or (counted and _rose(values)):
-        return Judgement(GrowthState.RISING, growth, counted, in_a_row=in_a_row)
-    return Judgement(_quiet_state(before, growth, values, room), growth)
+        return Judgement(GrowthState.RISING, growth, counted, 0, in_a_row, in_row_before)
+    state = _quiet_state(before, growth, values, room)
+    if state is GrowthState.STEADY and _may_be_kept(growth, values, counters):
+        state = GrowthState.MEASURING
+    return Judgement(state, growth)
+
+
+def _rows(before: Judgement, growth: Growth) -> tuple[int, int]:
+    """Judgements in a row that found growth, and those before a single exception.
+
+    An exception is a unit in which memory goes on rising, though not in the usual shape.
+    """
+    if growth.is_growing:
+        return before.in_a_row + 1, before.in_row_before
+    is_exception = growth.rising is not None and growth.why_not in _OF_SHAPE
+    return 0, before.in_a_row if is_exception else 0
+
+
+def _borne_out(found: tuple[CounterGrowth, ...], growth: Growth) -> tuple[CounterGrowth, ...]:
+    """Counts that memory does not contradict: of bytes none if it may not have grown at all."""
+    slope = growth.slope
+    if growth.why_not is WhyNot.TOO_FEW or (slope is not None and slope.low > 0.0):
+        return found
+    return tuple(one for one in found if one.kind in CODE_COUNTERS)
 
 
 def _quiet_state(
@@ -210,6 +243,20 @@ def _quiet_state(
     if before.state is GrowthState.CLEARED:
         return GrowthState.CLEARED
     return GrowthState.STEADY if _is_steady(growth, values, room) else GrowthState.MEASURING
+
+
+def _may_be_kept(growth: Growth, values: Floats, counters: Sequence[Counter]) -> bool:
+    """True if memory surely rose, by an amount that counts, and something kept grows with it."""
+    slope = growth.slope
+    if slope is None or slope.low < _SURELY * slope.middle or has_stopped(values, slope.middle):
+        return False
+    rise = slope.low * (growth.last - growth.first)
+    is_large = rise >= RAM_FLOOR.least(float(np.median(values)), slope.low)
+    return is_large and bool(kept_growth(counters, growth))
+
+
+_SURELY: Final = 0.5
+"""Share of the slope that the lower end of its interval has where it excludes 0 by far."""
 
 
 def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:

@@ -19,6 +19,7 @@ from kmonitor.hub.judge.statistics import (
     bend_over_line,
     block_width,
     have_even_least,
+    is_within_tooth,
     lower_envelope,
     noise_of,
     p_of_no_rise,
@@ -158,7 +159,8 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
 def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     """The judgement of the last units, if each added what units usually add; else None.
 
-    Jumps before them, as of a pool that grew, hide that.
+    Jumps before them, as of a pool that grew, hide that. A fall from a level that was reached as
+    slowly does not: it will come again.
     """
     first = len(values) - 1 - _STEPS_AFTER_JUMP
     start = window_start(len(values))
@@ -167,6 +169,8 @@ def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     steps = np.diff(values[first:])
     middle = float(np.median(steps))
     is_same = bool(np.all(np.abs(steps - middle) <= _EVEN_AFTER_JUMP * middle))
+    if is_within_tooth(values):
+        return None
     if not is_same or middle < _AS_USUAL * float(np.median(np.diff(values[start:]))):
         return None
     recent = _judge(values, first, floor)
@@ -345,6 +349,50 @@ def _lows_rise(window: _Window, slope: float) -> bool:
     """True if a saw-tooth's lows rose lately, whatever the phase of its last tooth."""
     lows = window.values[-2 * _RECENT :].reshape(2, _RECENT).min(axis=-1)
     return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
+
+
+def do_lows_rise(values: Floats, growth: Growth) -> bool:
+    """True if the level that is never undercut later surely rises, and lately as fast as before.
+
+    Args:
+        values: The judged values, `[n]`.
+    """
+    window = values[growth.first : growth.last + 1]
+    falls = np.flatnonzero(np.diff(window) < 0.0)
+    # Nobody knows to where it will fall next.
+    known = window[: falls[-1] + 2] if len(falls) else window
+    lows = np.minimum.accumulate(known[::-1])[::-1]
+    x = np.arange(len(lows), dtype=np.float64)
+    found = theil_sen_interval(x, lows)
+    half = len(lows) // 2
+    late = theil_sen_slope(x[half:], lows[half:])
+    if found is None or late is None or found.low <= 0.0 or len(values) < MIN_UNITS:
+        return False
+    return late >= _SLOWED * found.middle
+
+
+def fell_to_higher_low(values: Floats, growth: Growth) -> bool:
+    """True if it fell lately, to a low as far above the one before as it rises between them.
+
+    Such a fall is no evidence against a rise.
+
+    Args:
+        values: The judged values, `[n]`.
+    """
+    window = values[growth.first : growth.last + 1]
+    if growth.slope is None or growth.slope.middle <= 0.0:
+        return False
+    least = _SLOWED * growth.slope.middle
+    fallen = -np.diff(window)
+    falls = np.flatnonzero(fallen >= least)
+    if not len(falls) or falls[-1] < len(fallen) - _SINCE_FALL:
+        return False
+    last = falls[-1]
+    alike = np.flatnonzero(fallen[:last] >= _SLOWED * fallen[last])
+    begin = int(alike[-1]) + 1 if len(alike) else 0
+    before = begin + int(window[begin : last + 1].argmin())
+    rise = float(window[last + 1 :].min() - window[before])
+    return rise >= least * (last + 1 - before)
 
 
 # The cheap ones first: most series are done after the first.

@@ -206,3 +206,32 @@ def have_even_least(steps: Floats) -> bool:
     if middle <= 0.0 or float(steps.min()) < _AT_LEAST * middle:
         return False
     return float(np.mean(steps <= _MOST_OF_AN_EVEN_STEP * middle)) >= _EVEN_STEPS
+
+
+_GIVEN_BACK: Final = 0.5
+_HIGHER: Final = 0.25
+"""Part of a rise from which a fall gave it back, and by which the next one may be higher."""
+
+
+def is_within_tooth(values: Floats) -> bool:
+    """True if it is about as high as before it was last given back, or lower.
+
+    A buffer that the script empties now and then grows as evenly as a leak until it does.
+
+    Args:
+        values: One per unit, NaN where not read, `[n]`.
+    """
+    (at,) = np.isfinite(values).nonzero()
+    read = values[at]
+    steps = np.diff(read)
+    highest = int(steps.argmin()) if len(steps) else 0
+    before = np.flatnonzero(steps[:highest] < 0.0)
+    begin = int(before[-1]) + 1 if len(before) else 0
+    if highest == begin:
+        return False
+    rise = float(read[highest] - read[begin])
+    is_given_back = float(-steps[highest]) >= _GIVEN_BACK * rise
+    # Memory that came at once, and was given back, excuses no slower growth.
+    fastest = float((steps / np.diff(at))[begin:highest].max())
+    is_slow = fastest <= _GIVEN_BACK * rise
+    return is_given_back and is_slow and bool(read[-1] <= read[highest] + _HIGHER * rise)

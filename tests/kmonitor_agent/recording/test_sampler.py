@@ -252,3 +252,21 @@ def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pyt
     [told] = [source for source in sources.sources if source.field == "step_time_s"]
     assert "median over a whole epoch" in told.source
     assert "for samples" in told.source
+
+
+def test_calls_that_end_during_a_slow_reading_are_of_the_next_sample(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    told: list[Event] = []
+    sampler = sampler_of(told)
+    missing = Reading.missing("bytes", "not asked here")
+
+    def read_slowly(_: Gpu) -> DeviceReadings:
+        sampler.calls += 1
+        return DeviceReadings(missing, missing, missing, no_load("not asked here"))
+
+    monkeypatch.setattr(Gpu, "read", read_slowly)
+    sampler.sample()
+    sampler.sample()
+
+    assert [event.calls for event in told if isinstance(event, Sample)] == [0, 1]

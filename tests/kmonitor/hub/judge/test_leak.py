@@ -268,7 +268,7 @@ def test_every_path_goes_through_states_that_follow_each_other(seed: int, slope:
 
     for before, after in pairwise(told):
         if after.state in ALARMED and before.state not in ALARMED:
-            assert before.in_a_row == TO_ALARM - 1
+            assert before.in_a_row + before.in_row_before == TO_ALARM - 1
         if after.state is GrowthState.CLEARED:
             assert before.state in {*ALARMED, GrowthState.CLEARED}
         assert (after.alarmed_units > 0) == (after.state in ALARMED)
