@@ -400,15 +400,11 @@ def steady_kept_growth(
         memory: The judged series, `[n]`.
     """
     kept = (one for one in counters if one.kind in KEPT and not is_within_tooth(one.values))
-    lows_rise = do_lows_rise(memory, growth)
-    return kept_growth(
-        [
-            one
-            for one in kept
-            if _is_kept_evenly(one, memory) and (one.kind is CounterKind.KEPT_BYTES or lows_rise)
-        ],
-        growth,
-    )
+    even = [one for one in kept if _is_kept_evenly(one, memory)]
+    sized = [one for one in even if one.kind is CounterKind.KEPT_BYTES]
+    if len(sized) < len(even) and not do_lows_rise(memory, growth):
+        even = sized
+    return kept_growth(even, growth)
 
 
 def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
