@@ -262,6 +262,10 @@ BYTES_A_BLOCK: Final = 128.0
 """Average size of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
 
 _LATE_PART: Final = 0.3
+_OF_STAIRS: Final = 6
+"""Last units in which traces that nothing uses have to rise: the collector frees their functions
+now and then, so that they come a few at a time."""
+
 _MIN_UNITS: Final = 5
 _MAX_POINTS: Final = 60
 """Points for a slope. Counters hardly scatter, and pairs cost time: with 185 points 1.5 ms a
@@ -288,7 +292,7 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     slope = theil_sen_interval(x, values, max_points=_MAX_POINTS)
     if slope is None or slope.low <= 0.0 or slope.middle < _least(counter.kind, growth):
         return None
-    third = max(3, len(values) // 3)
+    third = max(_OF_STAIRS if counter.kind in LEFT_TRACES else 3, len(values) // 3)
     late = theil_sen_slope(x[-third:], values[-third:], max_points=_MAX_POINTS)
     if late is not None and late < _LATE_PART * slope.middle:
         return None

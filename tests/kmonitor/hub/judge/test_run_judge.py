@@ -15,6 +15,7 @@ from kmonitor_agent.wire.messages.events import (
     Event,
     FieldSources,
     FitStarted,
+    GraphSize,
     LimitsInForce,
     Sample,
     SessionStarted,
@@ -266,6 +267,27 @@ def test_traces_of_a_model_that_was_compiled_again_are_counted_apart(disused: in
     assert (now.state, now.cause) == ("suspected", cause)
     assert ("compile_once" in now.advice) is (cause == "disused_traces")
     assert "disused" in {each.kind for each in now.grew_with} or not disused
+
+
+def test_traces_that_nothing_uses_are_named_while_the_collector_frees_them_a_few_at_a_time():
+    """Each epoch traces a function again; that it is not used any more shows each fourth time."""
+    grows = Growing(ram_mib=10.0, traces=1, retained=1, disused=1)
+
+    def events() -> Iterator[Event]:
+        seen = counts = 0
+        for event in events_of(grows, 30):
+            if isinstance(event, GraphSize) and event.retained is not None:
+                counts += 1
+                seen = event.disused if counts % 4 == 0 else seen
+                yield replace(event, retained=seen, disused=seen)
+            else:
+                yield event
+
+    _, told = _judged(events())
+
+    causes = [each.cause for each in _of(told, "ram") if each.state in ALARMED_STATES]
+    first = causes.index("disused_traces")
+    assert set(causes[first:]) == {"disused_traces"}
 
 
 def _with_larger_batches(mib_each: float, grows: Growing, n: int) -> Iterator[Event]:
