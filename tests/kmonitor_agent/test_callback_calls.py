@@ -49,7 +49,8 @@ def test_a_loop_of_collect_begins_the_run_of_a_callback_without_fit(monitor: Any
     events = told(monitor)
 
     assert len(of(SessionStarted, events)) == 1
-    assert [sample.calls for sample in of(Sample, events)][-1] == 2
+    # One of the agent's thread that began before may end last.
+    assert max(sample.calls for sample in of(Sample, events)) == 2
     assert len(of(ActionRecord, events)) == 2
 
 
