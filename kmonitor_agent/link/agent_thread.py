@@ -301,12 +301,11 @@ class AgentLoop:
         """Wait for the next due time, a message or a wake-up; check the queues meanwhile."""
         now_s = self._clock.monotonic_s()
         streams = self._agent.streams()
-        tasks_s = min([WAIT_LIMIT_S, *(stream.wait_s(now_s) for stream in streams)])
-        if any(stream.is_ending for stream in streams):
-            tasks_s = min(tasks_s, self._timing.drain_s)
-        tasks_end_s = now_s + tasks_s
+        wait_s = min([WAIT_LIMIT_S, *(stream.wait_s(now_s) for stream in streams)])
         connections = self._connections.values()
-        wait_s = min([tasks_s, *(connection.wait_s() for connection in connections)])
+        wait_s = min([wait_s, *(connection.wait_s() for connection in connections)])
+        if any(stream.is_ending for stream in streams):
+            wait_s = min(wait_s, self._timing.drain_s)
         is_still = now_s - self._last_activity_s > self._timing.still_s
         poll_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
         end_s = now_s + wait_s
@@ -320,7 +319,7 @@ class AgentLoop:
             if not (self._pass_on(streams, now_s) if has_events else self._take_messages()):
                 break
             if has_events:
-                end_s = min([tasks_end_s, *(now_s + each.wait_s() for each in connections)])
+                end_s = min([end_s, *(now_s + each.wait_s() for each in connections)])
             if now_s >= end_s or any(stream.is_ending for stream in streams):
                 break
         self._agent_wakeup.clear()

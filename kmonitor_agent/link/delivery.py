@@ -136,9 +136,6 @@ class RunDelivery:
         self._reported: set[str] = set()
         self._hello_at_s = self._not_before_s = float("-inf")
         self._read_at_s = self._progress_s = 0.0
-        self._send_s = timing.send_s
-        self._send_at_s = float("-inf")
-        self._is_pausing = False
 
     @property
     def run(self) -> str:
@@ -155,7 +152,8 @@ class RunDelivery:
         """True if the hub has sent what is needed to send the rest, or nothing will be sent."""
         match self.phase:
             case DeliveryPhase.LIVE:
-                return self._is_pausing or self._is_all_sent()
+                sent = self._send_window.next_seq - 1
+                return sent >= self._delivery_context.outbox.last_seq
             case DeliveryPhase.GREETING:
                 return False
             case _:
@@ -181,13 +179,8 @@ class RunDelivery:
         if self.phase in (DeliveryPhase.GREETING, DeliveryPhase.REFUSED):
             return self._hello_at_s
         if self.phase is DeliveryPhase.LIVE and self._has_more():
-            return max(self._read_at_s, self._send_at_s, now_s + self._timing.drain_s / 10)
+            return max(self._read_at_s, now_s + self._timing.drain_s / 10)
         return float("inf")
-
-    def hurry(self) -> None:
-        """Send everything from now on without a pause between batches; the run ends."""
-        self._send_s = 0.0
-        self._send_at_s = float("-inf")
 
     def write(self, channel: HubChannel, now_s: float) -> None:
         """Send the messages that are due."""
@@ -273,31 +266,23 @@ class RunDelivery:
         )
 
     def _has_more(self) -> bool:
-        return not self._is_all_sent() and self._send_window.allowed() > 0
-
-    def _is_all_sent(self) -> bool:
-        return self._send_window.next_seq > self._delivery_context.outbox.last_seq
+        return (
+            self._send_window.next_seq <= self._delivery_context.outbox.last_seq
+            and self._send_window.allowed() > 0
+        )
 
     def _send_batches(self, channel: HubChannel, now_s: float) -> None:
         if now_s < self._read_at_s:
             return
-        self._is_pausing = now_s < self._send_at_s
-        if not self._is_pausing:
-            self._send_waiting(channel, now_s)
+        for _ in range(SEND_AT_ONCE):
+            if not self._has_more() or not self._send_batch(channel, now_s):
+                break
         in_flight = self._send_window.next_seq - 1 > self._send_window.acked
         if not in_flight:
             self._progress_s = now_s
         elif now_s - self._progress_s > self._timing.stall_s:
             self._progress_s = now_s
             self.connected(now_s)
-
-    def _send_waiting(self, channel: HubChannel, now_s: float) -> None:
-        first = self._send_window.next_seq
-        for _ in range(SEND_AT_ONCE):
-            if not self._has_more() or not self._send_batch(channel, now_s):
-                break
-        if self._send_window.next_seq > first and self._is_all_sent():
-            self._send_at_s = now_s + self._send_s
 
     def _send_batch(self, channel: HubChannel, now_s: float) -> bool:
         first = self._send_window.next_seq
@@ -349,13 +334,11 @@ class RunDelivery:
         self._send_window.rewind(welcome.acked, welcome.max_batch)
         self.ping_s = min(welcome.ping_ms / 1000, self._timing.ping_s)
         self._progress_s = now_s
-        self._send_at_s = now_s
 
     def _on_progress(self, message: Ack | Nack, now_s: float) -> None:
         self._progress_s = now_s
         outbox = self._delivery_context.outbox
         if isinstance(message, Nack):
-            self._send_at_s = now_s
             blamed = self._send_window.refused(message.first, message.n)
             if blamed is not None:
                 outbox.replace(blamed, f"refused by the hub: {message.why}")

@@ -402,7 +402,6 @@ class RunStream:
             return False
         if self.is_ending and not self._is_finishing:
             self._is_finishing = True
-            self.delivery.hurry()
             self._drain()
             self.outbox.retry()
             return True

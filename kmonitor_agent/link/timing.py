@@ -14,8 +14,6 @@ class Timing:
         drain_s: Maximum time that an event waits for the spool, and that a kill may lose. The
             thread polls at this interval, which leaves the emitter a mere append and costs 0.04%
             of a core; at 100 ms the cost was twice as high.
-        send_s: Minimum time between two batches to a hub, unless one cannot hold everything or the
-            run ends; an event after a pause is sent at once.
         still_s: Time without an event after which the thread stops polling and is woken by the
             next event, so that an idle program is left in peace.
         hello_s: Time between two hellos until the hub's welcome.
@@ -43,7 +41,6 @@ class Timing:
     """
 
     drain_s: float = 0.2
-    send_s: float = 0.5
     still_s: float = 60.0
     hello_s: float = 0.5
     ping_s: float = 1.0

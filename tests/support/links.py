@@ -23,7 +23,6 @@ from kmonitor_agent.wire.spool.folder import RunSpool, SpooledEvent
 from kmonitor_agent.wire.spool.format import SessionFacts
 
 QUICK = Timing(
-    send_s=0.0,
     hello_s=0.1,
     ping_s=0.1,
     dead_s=0.6,

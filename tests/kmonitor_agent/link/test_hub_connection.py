@@ -234,40 +234,6 @@ def test_after_the_welcome_events_are_sent_from_where_the_hub_is(case: _Case):
     assert case.delivery.is_complete
 
 
-def test_events_after_a_batch_wait_for_those_that_follow(case: _Case):
-    case.add(1)
-    case.welcome()
-    case.clock.move(0.2)
-    case.add(1)
-    case.connection.step()
-
-    assert [b.first for b in case.wire.of(Batch)] == [1]
-    assert case.connection.is_settled
-    assert case.connection.wait_s() == pytest.approx(case.timing.send_s - 0.2)
-
-    case.clock.move(0.2)
-    case.add(1)
-    case.clock.move(0.2)
-    case.connection.step()
-    assert [(b.first, len(b.events)) for b in case.wire.of(Batch)] == [(1, 1), (2, 2)]
-
-
-def test_an_event_after_a_pause_and_the_last_ones_are_sent_at_once(case: _Case):
-    case.add(1)
-    case.welcome()
-    case.clock.move(case.timing.send_s)
-    case.add(1)
-    case.connection.step()
-    assert [b.first for b in case.wire.of(Batch)] == [1, 2]
-
-    case.delivery.hurry()
-    case.add(1)
-    case.connection.step()
-    case.add(1)
-    case.connection.step()
-    assert [b.first for b in case.wire.of(Batch)] == [1, 2, 3, 4]
-
-
 def test_a_hub_that_lost_events_gets_them_again(case: _Case):
     case.add(5)
     case.welcome(acked=0)
