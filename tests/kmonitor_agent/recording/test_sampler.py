@@ -48,17 +48,17 @@ def sampled(
     used: Reading = USED,
     limits: tuple[Limit, ...] = (),
 ) -> list[Event]:
-    told: list[Event] = []
+    emitted: list[Event] = []
     process = Reading(12e9, "bytes", "driver: NVML, this process")
     device = DeviceReadings(TOTAL, used, process, no_load("not asked here"))
     monkeypatch.setattr(Gpu, "read", lambda _: device)
     framework = cast("Framework", AllocatorOf(allocator))
-    keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+    keeper = LimitEnforcer(emit=emitted.append, request=lambda _: True, now_s=lambda: 1.0)
     keeper.set_by_script(tuple(limit.spec for limit in limits))
-    told.clear()
+    emitted.clear()
     sampler = Sampler(
         current_target=lambda: SamplerTarget(framework),
-        emit=told.append,
+        emit=emitted.append,
         limits=keeper,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
@@ -66,7 +66,7 @@ def sampled(
     sampler.sample()
     if limits:
         sampler.sample()
-    return [event for event in told if not isinstance(event, ResourcesNamed)]
+    return [event for event in emitted if not isinstance(event, ResourcesNamed)]
 
 
 def allocator(device: str, limit: Reading) -> AllocatorReadings:
@@ -90,9 +90,9 @@ def test_vram_is_a_part_of_what_its_allocator_may_take(
     assert isinstance(sources, FieldSources)
     assert isinstance(sample, Sample)
     assert (sample.vram_bytes, sample.vram_of_bytes) == (5e9, of)
-    told = {source.field: source for source in sources.sources}
-    assert bool(told["vram_of_bytes"].source) == (of is not None)
-    assert bool(told["vram_of_bytes"].absent) == (of is None)
+    emitted = {source.field: source for source in sources.sources}
+    assert bool(emitted["vram_of_bytes"].source) == (of is not None)
+    assert bool(emitted["vram_of_bytes"].absent) == (of is None)
 
 
 def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pytest.MonkeyPatch):
@@ -111,19 +111,19 @@ def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pyte
 def test_what_runs_into_its_limit_is_sampled_at_once(
     monkeypatch: pytest.MonkeyPatch, held: float, n: int
 ):
-    told: list[Event] = []
+    emitted: list[Event] = []
     memory_is(monkeypatch, 14.5e9 if held > 14e9 else 5e9)
-    sampler = sampler_of(told)
+    sampler = sampler_of(emitted)
     sampler.look()
-    assert told == []
+    assert emitted == []
     monkeypatch.setattr(ANONYMOUS, lambda: 14.5e9 if held > 14e9 else 5e9)
     sampler.sample()
-    told.clear()
+    emitted.clear()
     monkeypatch.setattr(ANONYMOUS, lambda: held)
 
     sampler.look()
 
-    assert sum(isinstance(event, Sample) for event in told) == n
+    assert sum(isinstance(event, Sample) for event in emitted) == n
 
 
 @pytest.mark.parametrize(
@@ -138,31 +138,31 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
 def test_a_percentage_of_ram_is_of_what_can_be_had(
     monkeypatch: pytest.MonkeyPatch, threshold: str, can_be_had: float, value: float | None
 ):
-    told: list[Event] = []
+    emitted: list[Event] = []
     memory_is(monkeypatch, 5e9, can_be_had)
 
-    sampler_of(told, (Limit("ram", threshold),)).sample()
+    sampler_of(emitted, (Limit("ram", threshold),)).sample()
 
-    crossings = [event.value for event in told if isinstance(event, LimitCrossed)]
+    crossings = [event.value for event in emitted if isinstance(event, LimitCrossed)]
     assert crossings == ([] if value is None else [value])
-    [sample] = [event for event in told if isinstance(event, Sample)]
+    [sample] = [event for event in emitted if isinstance(event, Sample)]
     assert (sample.ram_bytes, sample.ram_of_bytes) == (5e9, can_be_had)
 
 
 def test_growth_is_sampled_at_once_where_others_left_little(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    told: list[Event] = []
+    emitted: list[Event] = []
     memory_is(monkeypatch, 5e9, 5.5e9)
-    sampler = sampler_of(told)
+    sampler = sampler_of(emitted)
     monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
     sampler.sample()
-    told.clear()
+    emitted.clear()
     monkeypatch.setattr(ANONYMOUS, lambda: 5.1e9)
 
     sampler.look()
 
-    assert sum(isinstance(event, Sample) for event in told) == 1
+    assert sum(isinstance(event, Sample) for event in emitted) == 1
 
 
 @pytest.mark.parametrize(
@@ -217,12 +217,12 @@ def memory_is(
     monkeypatch.setattr(ProcessMemory, "read", lambda *_: readings)
 
 
-def sampler_of(told: list[Event], limits: tuple[Limit, ...] = ()) -> Sampler:
-    keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+def sampler_of(emitted: list[Event], limits: tuple[Limit, ...] = ()) -> Sampler:
+    keeper = LimitEnforcer(emit=emitted.append, request=lambda _: True, now_s=lambda: 1.0)
     keeper.set_by_script(tuple(limit.spec for limit in limits))
     return Sampler(
         current_target=SamplerTarget,
-        emit=told.append,
+        emit=emitted.append,
         limits=keeper,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
@@ -237,9 +237,9 @@ def test_a_limit_on_what_has_no_reading_is_told_once_with_the_reason(
     no_driver = Reading.missing("bytes", "no NVIDIA driver on this host")
     readings = AllocatorReadings("", missing, missing, missing)
 
-    told = sampled(monkeypatch, readings, no_driver, (Limit("vram", threshold),))
+    emitted = sampled(monkeypatch, readings, no_driver, (Limit("vram", threshold),))
 
-    [notice] = [event for event in told if isinstance(event, Notice)]
+    [notice] = [event for event in emitted if isinstance(event, Notice)]
     assert (notice.level, notice.code) == ("warning", "limit_unmeasured")
     assert notice.text.endswith("is not monitored: no NVIDIA driver on this host.")
 
@@ -249,16 +249,16 @@ def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pyt
     sources, _ = sampled(monkeypatch, AllocatorReadings("", missing, missing, missing))
 
     assert isinstance(sources, FieldSources)
-    [told] = [source for source in sources.sources if source.field == "step_time_s"]
-    assert "median over a whole epoch" in told.source
-    assert "for samples" in told.source
+    [emitted] = [source for source in sources.sources if source.field == "step_time_s"]
+    assert "median over a whole epoch" in emitted.source
+    assert "for samples" in emitted.source
 
 
 def test_calls_that_end_during_a_slow_reading_are_of_the_next_sample(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    told: list[Event] = []
-    sampler = sampler_of(told)
+    emitted: list[Event] = []
+    sampler = sampler_of(emitted)
     missing = Reading.missing("bytes", "not asked here")
 
     def read_slowly(_: Gpu) -> DeviceReadings:
@@ -269,4 +269,4 @@ def test_calls_that_end_during_a_slow_reading_are_of_the_next_sample(
     sampler.sample()
     sampler.sample()
 
-    assert [event.calls for event in told if isinstance(event, Sample)] == [0, 1]
+    assert [event.calls for event in emitted if isinstance(event, Sample)] == [0, 1]

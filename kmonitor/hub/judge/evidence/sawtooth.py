@@ -87,7 +87,8 @@ def is_usual_tooth(held: Floats, ram: Floats, room: float | None) -> bool:
         ram: Memory of the process, which must not grow beside it, bytes, `[n]`.
         room: Amount by which memory may still grow, bytes; None: unknown.
     """
-    held, ram = held[-MAX_UNITS:], ram[-MAX_UNITS:]
+    held = held[-MAX_UNITS:]
+    ram = ram[-MAX_UNITS:]
     teeth = _teeth(held)
     last = teeth[-_LAST_TEETH:]
     if not last or has_rising_lows(held, [one.end for one in teeth]):

@@ -49,11 +49,9 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
 def is_own_work(window: Sequence[Unit]) -> bool:
     """True if the process itself works longer, and that is why these units take longer."""
     _, seconds = _processor_times(window)
-    if len(seconds) < 2 * _FEWEST:
-        return False
     walls = np.array([unit.wall_s for unit in window])
-    own, whole = (_growth(each) for each in (seconds, walls[np.isfinite(walls)]))
-    return own >= max(_MORE_WORK, whole**_OWN_SHARE)
+    whole = _growth(walls[np.isfinite(walls)])
+    return _growth(seconds) >= max(_MORE_WORK, whole**_OWN_SHARE)
 
 
 def worked_seconds(units: Sequence[Unit]) -> Floats:
@@ -88,7 +86,7 @@ def _processor_times(units: Sequence[Unit]) -> tuple[NDArray[np.intp], Floats]:
 
 
 def _growth(values: Floats) -> float:
-    """Factor from the first values to the last ones."""
+    """Factor from the first values to the last ones; 1 for too few."""
     if len(values) < 2 * _FEWEST:
         return 1.0
     return float(np.median(values[-_FEWEST:]) / np.median(values[:_FEWEST]))
