@@ -1,6 +1,7 @@
 """Robust growth rates: a single spike, or nearly a third of bad points, has no effect."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -16,6 +17,22 @@ The number of pairs grows with the square (500 points 6 ms, 200 points 0.4 ms).
 """
 
 MIN_POINTS: Final = 3
+
+
+def median(values: NDArray[np.float64] | Sequence[float]) -> float:
+    """Median of values; NaN of none, and with one that is NaN.
+
+    `np.median` takes 30 us of a few values, ten times as long; verdicts take hundreds of medians.
+    """
+    return _middle(np.sort(values))
+
+
+def _middle(ordered: NDArray[np.float64]) -> float:
+    """Median of sorted values; NaN is sorted to the end."""
+    if not len(ordered) or math.isnan(ordered[-1]):
+        return math.nan
+    half = len(ordered) // 2
+    return float(ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def theil_sen_slope(
@@ -35,7 +52,7 @@ def theil_sen_slope(
         who leaves out pairs with equal x. Breakdown point 29%.
     """
     slopes = _pair_slopes(x, y, max_points)[0]
-    return float(np.median(slopes)) if len(slopes) else None
+    return median(slopes) if len(slopes) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +101,7 @@ def theil_sen_interval(
     # Ranks from 1: (N - C) / 2 and (N + C) / 2 + 1, to the outside and never beyond the ends.
     first = max(0, math.floor((len(slopes) - half) / 2) - 1)
     last = min(len(slopes) - 1, math.ceil((len(slopes) + half) / 2))
-    return Slope(float(np.median(slopes)), float(slopes[first]), float(slopes[last]))
+    return Slope(_middle(slopes), float(slopes[first]), float(slopes[last]))
 
 
 @lru_cache(maxsize=4)

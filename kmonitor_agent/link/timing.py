@@ -63,6 +63,9 @@ COST_FRACTION: Final = 0.005
 LONGEST_INTERVAL_S: Final = 60.0
 """Longest interval of an expensive task, seconds."""
 
+_EARLY: Final = 0.2
+"""Part of its interval by which a task may run early, on a turn for something else."""
+
 Task = Callable[[], None]
 OnError = Callable[[str, Exception], None]
 
@@ -85,9 +88,12 @@ class TaskSchedule:
         self._entries.append(_Entry(interval_s, task))
 
     def run_due(self, now_s: float) -> None:
-        """Run the tasks that are due at this monotonic time."""
+        """Run the tasks that are due at this monotonic time, or so soon that it is worthwhile.
+
+        Two tasks of a second that are milliseconds apart would wake the thread twice a second.
+        """
         for entry in tuple(self._entries):
-            if now_s >= entry.due_s:
+            if now_s >= entry.due_s - entry.early_s:
                 self._run(entry, now_s)
 
     def wait_s(self, now_s: float) -> float:
@@ -107,6 +113,7 @@ class _Entry:
     def __init__(self, interval_s: float, task: Task) -> None:
         self.task = task
         self.due_s = float("-inf")
+        self.early_s = _EARLY * interval_s
         self._interval_s = interval_s
         self._last_cost_s = 0.0
 
@@ -118,4 +125,4 @@ class _Entry:
         pause_s = max(self._interval_s, min(typical_s / COST_FRACTION, LONGEST_INTERVAL_S))
         # On its grid, so that samples come each second and not each second and a bit.
         grid_s = self.due_s + pause_s
-        self.due_s = grid_s if grid_s > now_s else now_s + pause_s
+        self.due_s = grid_s if grid_s > now_s + self.early_s else now_s + pause_s

@@ -35,6 +35,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import RAM_FLOOR, Growth, judge_growth
 from kmonitor.hub.judge.statistics import Floats
@@ -112,7 +113,7 @@ def moved_to_regions(units: Sequence[Unit]) -> Floats:
         largest = taken[at]
         unused += regions[at]
         around = slice(max(0, at - _USED_BEFORE), at + _USED_AFTER + 1)
-        beyond = np.maximum(lasting[around] - max(0.0, float(np.median(rises[around]))), 0.0)
+        beyond = np.maximum(lasting[around] - max(0.0, median(rises[around])), 0.0)
         beyond[at - around.start] = 0.0
         used = np.diff(np.minimum(np.cumsum(beyond), unused), prepend=0.0)
         lasting[around] -= used

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth, do_lows_rise
 from kmonitor.hub.judge.statistics import Floats, are_about_even, is_within_tooth
 from kmonitor_agent.wire.messages.events import KeptObjects
@@ -208,7 +208,7 @@ def _even_bytes(values: Floats) -> float:
     at = at[at >= begins[-1]]
     rates = np.diff(values[at]) / np.diff(at)
     is_steady = len(at) >= _LEAST_READINGS and are_about_even(rates)
-    return float(np.median(rates)) if is_steady else 0.0
+    return median(rates) if is_steady else 0.0
 
 
 def _read_at(values: Floats) -> NDArray[np.intp]:
@@ -224,7 +224,7 @@ def _steady_rate(values: Floats) -> float:
     if len(at) < _LEAST_READINGS or at[-1] - at[0] < _SHARED_UNITS:
         return 0.0
     rates = np.diff(values[at]) / np.diff(at)
-    if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * float(np.median(rates)):
+    if rates.min() <= 0.0 or rates.min() < _EVEN_SHARED * median(rates):
         return 0.0
     return float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
 
@@ -238,7 +238,7 @@ def _even_rate(values: Floats) -> float:
     if len(at) < _GOES_ON or at[-1] - at[0] < _SHARED_UNITS:
         return 0.0
     rates = (values[at][2:] - values[at][:-2]) / (at[2:] - at[:-2])
-    return float(np.median(rates)) if are_about_even(rates) else 0.0
+    return median(rates) if are_about_even(rates) else 0.0
 
 
 def _is_of_pipeline(counter: Counter) -> bool:
@@ -306,7 +306,7 @@ def _growth_by_few(counter: Counter, growth: Growth) -> CounterGrowth | None:
     if len(at) < _FEWEST_READINGS or at[-1] - at[0] < _MOST_OF_WINDOW * (len(values) - 1):
         return None
     rates = np.diff(values[at]) / np.diff(at)
-    middle = float(np.median(rates))
+    middle = median(rates)
     if not are_about_even(rates) or middle < _least(counter.kind, growth):
         return None
     slope = Slope(middle, float(rates.min()), float(rates.max()))
@@ -427,8 +427,8 @@ def _is_kept_evenly(counter: Counter, memory: Floats) -> bool:
         if not _is_of_memory(kept, memory[at[0] :], int(at[-1] - at[0])):
             return False
         # Memory says that it went on since.
-        bytes_now += (len(values) - 1 - at[-1]) * np.median(rates)
-    is_long = bool(bytes_now >= _KEPT_UNITS * np.median(rates))
+        bytes_now += (len(values) - 1 - at[-1]) * median(rates)
+    is_long = bool(bytes_now >= _KEPT_UNITS * median(rates))
     return is_long and (len(rates) < _FEWEST_COUNTS or are_about_even(rates))
 
 

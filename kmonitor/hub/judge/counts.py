@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import Slope
+from kmonitor.base.trend import Slope, median
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import GrowthState, Judgement
@@ -151,7 +151,7 @@ class _Course:
         if len(self.sizes) < _SAID_AFTER:
             return False
         lately = self.sizes[-_LATELY:]
-        least = _EVEN * float(np.median(lately))
+        least = _EVEN * median(lately)
         gaps = np.diff(self.at)[-_LATELY:]
         since = self.n_units - 1 - self.at[-1]
         return bool(lately.min() >= least) and bool(since <= gaps.max())

@@ -31,7 +31,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import Slope
+from kmonitor.base.trend import Slope, median
 from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
     HELD_BYTES,
@@ -251,7 +251,7 @@ def _may_be_kept(growth: Growth, values: Floats, counters: Sequence[Counter]) ->
     if slope is None or slope.low < _SURELY * slope.middle or has_stopped(values, slope.middle):
         return False
     rise = slope.low * (growth.last - growth.first)
-    is_large = rise >= RAM_FLOOR.least(float(np.median(values)), slope.low)
+    is_large = rise >= RAM_FLOOR.least(median(values), slope.low)
     return is_large and bool(kept_growth(counters, growth))
 
 
@@ -263,7 +263,7 @@ def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
     """True if the interval excludes growth that would fill the room within ten times as long."""
     if growth.slope is None:
         return False
-    left = float(np.median(values)) if room is None else room
+    left = median(values) if room is None else room
     most = growth.slope.high * _TIMES_AS_LONG * len(values)
     return most <= 0.0 or most < left
 
@@ -351,7 +351,7 @@ def _is_fresh(counter: Counter) -> bool:
     if len(at) < 2 or at[-1] < len(counter.values) - _FRESH:  # noqa: PLR2004 - a rate takes two
         return False
     rates = np.diff(counter.values[at]) / np.diff(at)
-    return bool(rates[-1] >= _STILL * np.median(rates))
+    return bool(rates[-1] >= _STILL * median(rates))
 
 
 _FLAT: Final = 0.3
@@ -462,7 +462,7 @@ def next_slowdown_judgement(before: Judgement, step_s: Floats) -> Judgement:
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
             loop of models one per fit, made comparable by `as_if_of_one_kind` if they differ.
     """
-    room = _SLOWER_BY * _TIMES_AS_LONG * float(np.median(step_s))
+    room = _SLOWER_BY * _TIMES_AS_LONG * median(step_s)
     return next_judgement(before, step_s, floor=STEP_TIME_FLOOR, room=room)
 
 
@@ -486,5 +486,5 @@ def as_if_of_one_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
         of_kind = firsts.setdefault(kind, [])
         if len(of_kind) < _FIRST_OF_KIND:
             of_kind.append(float(value))
-    normal = np.array([np.median(firsts[kind]) for kind in kinds])
-    return step_s * (np.median(normal) / normal)
+    normal = np.array([median(firsts[kind]) for kind in kinds])
+    return step_s * (median(normal) / normal)

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.causes import FirstUnitRise
 from kmonitor.hub.judge.growth import Floor
 from kmonitor.hub.judge.statistics import Floats
@@ -52,11 +53,11 @@ def first_unit_rise(
     early = lowest[_MIDDLE] - lowest[_START]
     late = lowest[-1] - lowest[_MIDDLE]
     rise = early + late
-    if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):
+    if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * median(lowest)):
         return None
     if min(early, late) < _LEAST_OF_HALF * rise:
         return None
-    return FirstUnitRise(float(rise), float(np.median(later) - lowest[-1]))
+    return FirstUnitRise(float(rise), float(median(later) - lowest[-1]))
 
 
 _MOST_KEPT: Final = 1_000

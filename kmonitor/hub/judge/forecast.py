@@ -4,12 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from typing import Final, Literal
 
 import numpy as np
 
-from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.counts import units_to_end
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import (
@@ -68,7 +67,7 @@ def forecast_by_others(
     if not units or run.ram_of is None:
         return None
     values = highest_of("ram", units, UnitKind.EPOCH)
-    taken = float(left.max()) - left + float(np.median(values))
+    taken = float(left.max()) - left + median(values)
     if not judge_growth(taken, RAM_FLOOR).is_growing:
         return None
     found = forecast_limit(-left, 0.0)
@@ -195,9 +194,7 @@ def unit_seconds(units: Sequence[Unit]) -> float | None:
         for unit, later in pairwise(lately)
     ]
     return (
-        max(0.0, float(median(durations_s)))
-        if durations_s and np.isfinite(durations_s).all()
-        else None
+        max(0.0, median(durations_s)) if durations_s and np.isfinite(durations_s).all() else None
     )
 
 

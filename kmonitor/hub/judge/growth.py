@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.statistics import (
     Floats,
     are_about_even,
@@ -167,11 +167,11 @@ def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     if first < start:
         return None
     steps = np.diff(values[first:])
-    middle = float(np.median(steps))
+    middle = median(steps)
     is_same = bool(np.all(np.abs(steps - middle) <= _EVEN_AFTER_JUMP * middle))
     if is_within_tooth(values):
         return None
-    if not is_same or middle < _AS_USUAL * float(np.median(np.diff(values[start:]))):
+    if not is_same or middle < _AS_USUAL * median(np.diff(values[start:])):
         return None
     recent = _judge(values, first, floor)
     return recent if recent.is_straight else None
@@ -208,7 +208,7 @@ def _window(values: Floats, floor: Floor) -> _Window:
     width = block_width(len(values))
     envelope = lower_envelope(values, width)
     fifth = max(1, len(envelope) // 5)
-    rise = float(np.median(envelope[-fifth:]) - np.median(envelope[:fifth]))
+    rise = median(envelope[-fifth:]) - median(envelope[:fifth])
     return _Window(values, envelope, width, rise, floor)
 
 
@@ -234,7 +234,7 @@ _STOPPED: Final = 0.3
 def _is_large(window: _Window) -> bool:
     floor = window.floor
     noise = _NOISES * noise_of(window.values) / window.width**0.5
-    level = float(np.median(window.values))
+    level = median(window.values)
     per_unit = theil_sen_slope(window.x, window.envelope) or 0.0
     return window.rise > 0.0 and window.rise >= max(floor.least(level, per_unit), noise)
 
@@ -254,9 +254,9 @@ def _adds_the_same(window: _Window) -> bool:
     """True if each unit adds the same to within 5%; of seven or more, about or at least that."""
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
-    middle = float(np.median(steps))
+    middle = median(steps)
     rise = float(values[-1] - values[0])
-    level = float(np.median(values))
+    level = median(values)
     if middle <= 0.0 or rise < window.floor.least(level, middle):
         return False
     if np.all(np.abs(steps - middle) <= _EVEN * middle):
@@ -275,9 +275,9 @@ def _rising(values: Floats, floor: Floor) -> Slope | None:
     if found is None or found.low <= 0.0:
         return None
     rise = found.middle * (len(window) - 1)
-    level = float(np.median(window))
+    level = median(window)
     least = max(_RISING_PART * floor.least(level, found.middle), _NOISES * noise_of(window))
-    late = float(np.median(np.diff(window)[-_LATE_STEPS:]))
+    late = median(np.diff(window)[-_LATE_STEPS:])
     goes_on = late >= _SLOWED * found.middle and not has_stopped(window, found.middle)
     if len(window) >= 2 * _RECENT_UNITS:
         recent = window[-_RECENT_UNITS:]
@@ -341,7 +341,7 @@ def _rises_lately(window: _Window) -> bool:
     if promised < _NOISES * noise_of(window.values):
         return True
     recent = window.values[-_RECENT:]
-    rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
+    rise = median(recent[-_RECENT_ENDS:]) - median(recent[:_RECENT_ENDS])
     return rise >= _STOPPED * promised and _lows_rise(window, slope)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from kmonitor.base.trend import Slope, theil_sen_interval
+from kmonitor.base.trend import Slope, median, theil_sen_interval
 from kmonitor.hub.judge.growth import Floor, Growth, WhyNot, window_start
 from kmonitor.hub.judge.statistics import Floats, noise_of
 
@@ -51,7 +51,7 @@ def since_change(values: Floats, growth: Growth, floor: Floor) -> Growth | None:
     if change.is_steeper:
         why_not = None
     elif why_not is not None:
-        if rise < floor.least(float(np.median(values)), change.slope.middle):
+        if rise < floor.least(median(values), change.slope.middle):
             return None
         why_not = WhyNot.SLOWING
     return replace(growth, why_not=why_not, first=change.first, rise=rise, slope=change.slope)
@@ -104,7 +104,7 @@ def _change(window: Floats, at: int, floor: Floor) -> SlopeChange | None:
         return None
     steepest = max(after.middle, before.middle)
     difference = abs(after.middle - before.middle)
-    least = floor.least(float(np.median(window)), difference)
+    least = floor.least(median(window), difference)
     is_large = difference * (len(window) - 1 - at) >= least
     if not is_large or difference < _CHANGED * steepest or _falls(window, steepest):
         return None

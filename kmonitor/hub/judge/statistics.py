@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.base.trend import theil_sen_slope
+from kmonitor.base.trend import median, theil_sen_slope
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def noise_of(values: Floats) -> float:
     steps = np.diff(values)
     if not len(steps):
         return 0.0
-    return _SIGMA_OF_MAD * float(np.median(np.abs(steps - np.median(steps)))) / math.sqrt(2.0)
+    return _SIGMA_OF_MAD * median(np.abs(steps - median(steps))) / math.sqrt(2.0)
 
 
 _MIN_POINTS: Final = 4
@@ -128,8 +128,10 @@ def interval_widening(rest: Floats) -> float:
 
 def _ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share their mean rank."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
+    ordered = np.sort(values)
+    before = np.searchsorted(ordered, values, "left")
+    until = np.searchsorted(ordered, values, "right")
+    return (before + until + 1) / 2.0
 
 
 _TAUS: Final = np.geomspace(0.05, 2.0, 16)
@@ -181,7 +183,7 @@ def are_about_even(steps: Floats) -> bool:
     Args:
         steps: From each value to the next, `[n]`, n at least 2.
     """
-    middle = float(np.median(steps))
+    middle = median(steps)
     half = len(steps) // 2
     if middle <= 0.0 or np.abs(steps - middle).max() > _ABOUT_EVEN * middle:
         return False
@@ -202,7 +204,7 @@ def have_even_least(steps: Floats) -> bool:
     Args:
         steps: From each value to the next, `[n]`, n at least 2.
     """
-    middle = float(np.median(steps))
+    middle = median(steps)
     if middle <= 0.0 or float(steps.min()) < _AT_LEAST * middle:
         return False
     return float(np.mean(steps <= _MOST_OF_AN_EVEN_STEP * middle)) >= _EVEN_STEPS

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
 from kmonitor.hub.judge.causes import DATASET, GRAPH, TRACED_FUNCTION
@@ -161,7 +162,7 @@ def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
         return values
     is_larger[1:] |= is_larger[:-1]
     rises = np.nan_to_num(np.diff(values))
-    usual = max(0.0, float(np.median(rises[~is_larger])))
+    usual = max(0.0, median(rises[~is_larger]))
     more = np.where(is_larger, np.maximum(rises - usual, 0.0), 0.0)
     return values - np.concatenate(([0.0], np.cumsum(more)))
 
@@ -174,7 +175,7 @@ def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, flo
 def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:
     if any(metric not in unit.at_end for unit in units):
         return False
-    return bool(np.median([unit.n_samples for unit in units]) < _FEW_SAMPLES)
+    return bool(median([unit.n_samples for unit in units]) < _FEW_SAMPLES)
 
 
 _FEW_SAMPLES: Final = 3

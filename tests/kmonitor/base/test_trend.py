@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.base.trend import MAX_POINTS, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import MAX_POINTS, median, theil_sen_interval, theil_sen_slope
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -118,3 +118,13 @@ def test_interval_holds_the_true_slope_as_often_as_it_says():
 
 def test_too_few_points_have_no_interval():
     assert theil_sen_interval(np.arange(2.0), np.arange(2.0)) is None
+
+
+@pytest.mark.parametrize("values", [[3.0], [2.0, 1.0], [5.0, 1.0, 3.0], [4.0, 1.0, 3.0, 2.0]])
+def test_median_is_that_of_numpy(values: list[float]):
+    assert median(values) == median(np.array(values)) == np.median(values)
+
+
+def test_median_of_no_value_and_of_unknown_ones_is_unknown():
+    assert np.isnan(median([]))
+    assert np.isnan(median([1.0, np.nan, 3.0]))

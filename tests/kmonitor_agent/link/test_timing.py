@@ -33,6 +33,24 @@ def test_a_task_runs_at_once_and_then_at_its_interval():
     assert abs(schedule.wait_s(101.02) - 0.98) < 1e-9
 
 
+def test_tasks_that_are_due_soon_after_each_other_share_a_turn_and_keep_their_rate():
+    schedule, _, _ = _schedule()
+    ran: list[str] = []
+    schedule.add(1.0, lambda: ran.append("first"))
+    schedule.run_due(100.0)
+    schedule.add(1.0, lambda: ran.append("second"))
+    schedule.run_due(100.01)
+    ran.clear()
+
+    now_s = 100.01
+    for _ in range(5):
+        now_s += schedule.wait_s(now_s)
+        schedule.run_due(now_s)
+
+    assert ran == ["first", "second"] * 5
+    assert now_s == pytest.approx(105.0)
+
+
 def test_after_a_long_stop_it_runs_once_and_not_for_each_interval_missed():
     schedule, _, _ = _schedule()
     ran: list[int] = []

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, p_of_no_rise
@@ -66,13 +66,13 @@ def find_jump(values: Floats, least_times: float = _SLOWER) -> int | None:
 def _is_slower(values: Floats, first: int, least_times: float) -> bool:
     before = _before(values, first)
     times = least_times if len(before) >= _FEW_BEFORE else max(least_times, _SLOWER_THAN_FEW)
-    return float(values[first:].min()) >= times * float(np.median(before))
+    return float(values[first:].min()) >= times * median(before)
 
 
 def _is_beyond_usual(values: Floats, first: int) -> bool:
     """True if units are slower than all but one of those before, and the first is one of them."""
     before = _before(values, first)
-    half_way = (float(np.median(before)) + float(np.median(values[first:]))) / 2
+    half_way = (median(before) + median(values[first:])) / 2
     is_beyond = float(values[first:].min()) > slowest_usual(before)
     return is_beyond and float(values[first]) >= half_way
 
@@ -103,7 +103,7 @@ def is_apart(units: Sequence[Unit], name: str, first: int) -> bool:
 def _is_apart(seconds: Floats, first: int) -> bool:
     before = _before(seconds, first)
     later = seconds[first:]
-    rise = float(np.median(later) - np.median(before))
+    rise = median(later) - median(before)
     if rise <= 0.0:
         return False
     is_beyond_noise = rise > slowest_usual(before) - float(before.min())
@@ -178,7 +178,7 @@ def likeliest_jump(units: Sequence[Unit], name: str) -> int | None:
     if not firsts:
         return None
     seconds = without_first(units, name)
-    if np.median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
+    if median(seconds[-TO_CONFIRM:]) <= seconds[1:].mean():
         seconds = seconds_of(units, name)  # the wait for first batches is what grew
     return min(firsts, key=lambda first: _from_levels(seconds, first, 1))
 
@@ -194,18 +194,18 @@ def _line_over_levels(seconds: Floats, first: int, begin: int) -> float:
     whole = seconds[begin:]
     x = np.arange(len(whole), dtype=np.float64)
     rest = whole - (theil_sen_slope(x, whole, max_points=MOST_POINTS) or 0.0) * x
-    of_line = float(np.abs(rest - np.median(rest)).sum())
+    of_line = float(np.abs(rest - median(rest)).sum())
     return of_line / of_levels if of_levels > 0.0 else np.inf
 
 
 def _from_levels(seconds: Floats, first: int, begin: int) -> float:
     levels = (seconds[begin:first], seconds[first:])
-    return sum(float(np.abs(each - np.median(each)).sum()) for each in levels)
+    return sum(float(np.abs(each - median(each)).sum()) for each in levels)
 
 
 def _goes_on(seconds: Floats, first: int) -> bool:
     later = seconds[first:]
     x = np.arange(len(later), dtype=np.float64)
     slope = theil_sen_slope(x, later, max_points=MOST_POINTS) or 0.0
-    jump = float(np.median(later) - np.median(_before(seconds, first)))
+    jump = median(later) - median(_before(seconds, first))
     return slope * (len(later) - 1) >= _GOES_ON * jump

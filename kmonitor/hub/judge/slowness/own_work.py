@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.slowness.jumps import slowest_usual
 from kmonitor.hub.judge.slowness.parts import seconds_of
 from kmonitor.hub.judge.statistics import Floats
@@ -43,7 +44,7 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
     if min(len(before), len(later)) < _FEWEST:
         return False
     is_apart = float(later.min()) > slowest_usual(before)
-    return is_apart and float(np.median(later)) >= _MORE_WORK * float(np.median(before))
+    return is_apart and median(later) >= _MORE_WORK * median(before)
 
 
 def is_own_work(window: Sequence[Unit]) -> bool:
@@ -89,4 +90,4 @@ def _growth(values: Floats) -> float:
     """Factor from the first values to the last ones; 1 for too few."""
     if len(values) < 2 * _FEWEST:
         return 1.0
-    return float(np.median(values[-_FEWEST:]) / np.median(values[:_FEWEST]))
+    return median(values[-_FEWEST:]) / median(values[:_FEWEST])

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
 from kmonitor.hub.judge.slowness.own_work import knows_own_work, worked_seconds
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
@@ -145,7 +145,7 @@ def _faster_of_two(seconds: Floats) -> Floats:
 def _slowness(units: Sequence[Unit]) -> Floats:
     """Computing time of each unit over the median, `[n]`; 1 where it is shorter."""
     compute = seconds_of(units, "compute")
-    middle_s = float(np.median(compute))
+    middle_s = median(compute)
     return np.maximum(1.0, compute / middle_s) if middle_s > 0.0 else np.ones(len(compute))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import theil_sen_slope
+from kmonitor.base.trend import median, theil_sen_slope
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
@@ -101,7 +101,7 @@ def without_first(units: Sequence[Unit], name: str) -> Floats:
 
 def growth_of(seconds: Floats, first: int | None) -> float:
     if first is not None:
-        return float(np.median(seconds[first:]) - np.median(seconds[1:first]))
+        return median(seconds[first:]) - median(seconds[1:first])
     x = np.arange(len(seconds), dtype=np.float64)
     return theil_sen_slope(x, seconds, max_points=MOST_POINTS) or 0.0
 
@@ -118,7 +118,7 @@ def is_beyond(
         first: First unit of a jump: factors are then relative to the time before it.
     """
     of = units if first is None else units[1:first]
-    level, compute = (float(np.median(seconds_of(of, each))) for each in (name, "compute"))
+    level, compute = (median(seconds_of(of, each)) for each in (name, "compute"))
     if name == "compute" or level <= 0.0 or compute <= 0.0:
         return True
     return grown[name] / level >= _BEYOND_COMPUTE * max(0.0, grown["compute"]) / compute

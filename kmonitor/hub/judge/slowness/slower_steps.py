@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import Slope, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
@@ -159,8 +159,8 @@ def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
     share, _ = _cpu_waits(units)
     if len(share) < 2 * _AS_BEFORE:
         return False
-    early = float(np.median(share[:_AS_BEFORE]))
-    late = float(np.median(share[-_AS_BEFORE:]))
+    early = median(share[:_AS_BEFORE])
+    late = median(share[-_AS_BEFORE:])
     return late <= early + _LEAST_CPU_WAIT / 2
 
 
@@ -253,11 +253,11 @@ def _has_risen(values: Floats, least: float) -> bool:
 
 
 def _early(values: Floats) -> float:
-    return float(np.median(values[:_LATELY]))
+    return median(values[:_LATELY])
 
 
 def _late(values: Floats) -> float:
-    return float(np.median(values[-_LATELY:]))
+    return median(values[-_LATELY:])
 
 
 _OF_BATCHES: Final[dict[str, tuple[Remedy, ...]]] = {
@@ -333,6 +333,6 @@ def _amount(seconds: Floats, growth: Growth | None) -> float:
         return float(seconds[-RECENT_UNITS:].sum())
     if growth.slope is None:
         # As for a jump: the first unit is left out.
-        return float(np.median(seconds[growth.first :]) - np.median(seconds[1 : growth.first]))
+        return median(seconds[growth.first :]) - median(seconds[1 : growth.first])
     window = seconds[growth.first : growth.last + 1]
     return theil_sen_slope(np.arange(len(window), dtype=np.float64), window) or 0.0

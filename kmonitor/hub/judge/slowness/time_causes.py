@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
     STEPS_OF_KERAS,
@@ -159,7 +158,7 @@ def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterato
 
 def _newest_growth(seconds: Floats) -> float:
     """Rise in the newest unit, which a part may have made slow that took no longer before."""
-    return float(seconds[-1] - np.median(seconds[:-1])) if len(seconds) > 1 else 0.0
+    return float(seconds[-1] - median(seconds[:-1])) if len(seconds) > 1 else 0.0
 
 
 def _is_small_part(name: str, grown: Mapping[str, float]) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import Slope, theil_sen_slope
+from kmonitor.base.trend import Slope, median, theil_sen_slope
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     TO_CLEAR,
@@ -210,15 +210,15 @@ def _risen_lately(alarm: TimeAlarm, units: Sequence[Unit]) -> float:
     """Rise of an alarm's part to the newest units, seconds."""
     seconds = _known_seconds(units, alarm.part.name)
     if alarm.growth.slope is not None:
-        return 2 * (float(np.median(seconds[-TO_CONFIRM:])) - alarm.middle_s)
+        return 2 * (median(seconds[-TO_CONFIRM:]) - alarm.middle_s)
     before = seconds_of(units, alarm.part.name)[1 : alarm.growth.first]
-    return float(np.median(seconds[-TO_CONFIRM:]) - np.median(before))
+    return median(seconds[-TO_CONFIRM:]) - median(before)
 
 
 def _rise_lately(values: Floats, first: int) -> float:
     """Rise from before a jump to the newest units: it may have become smaller, or larger."""
-    before = np.median(values[1:first][-MOST_BEFORE:])
-    return max(0.0, float(np.median(values[first:][-TO_CONFIRM:]) - before))
+    before = median(values[1:first][-MOST_BEFORE:])
+    return max(0.0, median(values[first:][-TO_CONFIRM:]) - before)
 
 
 def _a_step(growth: Growth, steps: int) -> Growth:
@@ -240,7 +240,7 @@ def _find_jump_of_part(
         part = None if first is None else grown_part(units, first)
     if first is None or part is None or part.name not in (*parts, "compute"):
         return None
-    rise = float(np.median(values[first:]) - np.median(values[1:first]))
+    rise = median(values[first:]) - median(values[1:first])
     rise = min(rise, _rise_lately(values, first))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
@@ -271,8 +271,8 @@ def _jump_of_work(units: Sequence[Unit]) -> int | None:
     if first is None or not (works_more(units, first) or _is_retraced(units, first)):
         return None
     compute = seconds_of(units, "compute")
-    before_s = float(np.median(compute[1:first]))
-    later_s = float(np.median(compute[first:]))
+    before_s = median(compute[1:first])
+    later_s = median(compute[first:])
     is_first = float(compute[first]) >= (before_s + later_s) / 2
     return first if is_first and later_s >= _FAR_APART * before_s else None
 
@@ -289,7 +289,7 @@ def _find_growing_part(
     a_unit: int,
     parts: Sequence[str],
 ) -> TimeAlarm | None:
-    least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_RISE_S)
+    least_s = max(_LEAST_RISE * median(values) * a_unit, _LEAST_RISE_S)
     if len(units) < MIN_UNITS:
         return None
     for name in (*parts, "compute"):
@@ -306,7 +306,7 @@ def _find_growing_part(
             grown[name] = growth.slope.middle  # the units without it have no time of it
         if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
             jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
-            if jump is not None and jump.rise < _LEAST_RISE * float(np.median(values)):
+            if jump is not None and jump.rise < _LEAST_RISE * median(values):
                 continue
             share = _share(units, name, jump or growth)
             part = PartOfTime(name, share, class_of(units, name, None))
@@ -360,7 +360,7 @@ def _least_compute_s(units: Sequence[Unit]) -> float:
 
 
 def _early_compute_s(units: Sequence[Unit]) -> float:
-    return float(np.median(seconds_of(units, "compute")[1 : 1 + _EARLY]))
+    return median(seconds_of(units, "compute")[1 : 1 + _EARLY])
 
 
 def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
@@ -372,8 +372,8 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 
 
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
-    early = float(np.median(_known_seconds(units[: growth.first], part.name)))
-    late = float(np.median(_known_seconds(units, part.name)[-TO_CONFIRM:]))
+    early = median(_known_seconds(units[: growth.first], part.name))
+    late = median(_known_seconds(units, part.name)[-TO_CONFIRM:])
     middle_s = (early + late) / 2
     return TimeAlarm(part, growth, units[growth.first].number, middle_s)
 
@@ -400,11 +400,11 @@ def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -
 def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """Growth that has stopped as a slower level, if the units are still slower; else None."""
     seconds = seconds_of(units, before.part.name)
-    if before.growth.slope is None or np.median(seconds[-TO_CONFIRM:]) < before.middle_s:
+    if before.growth.slope is None or median(seconds[-TO_CONFIRM:]) < before.middle_s:
         return None
     first = likeliest_jump(units, before.part.name)
     rise = 0.0 if first is None else _rise_lately(values, first)
-    if first is None or rise < _LEAST_RISE * float(np.median(values)):
+    if first is None or rise < _LEAST_RISE * median(values):
         return None
     growth = Growth(None, first, len(units) - 1, rise=rise)
     return replace(before, growth=growth, began=units[first].number, against=0)
@@ -412,7 +412,7 @@ def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> Ti
 
 def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
     seconds = _known_seconds(units, before.part.name)
-    if float(np.median(seconds[-TO_CONFIRM:])) < before.middle_s:
+    if median(seconds[-TO_CONFIRM:]) < before.middle_s:
         return True
     if before.growth.slope is None:
         return False
@@ -461,7 +461,7 @@ def judge_uneven(
 def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
     if len(units) < MIN_UNITS:
         return None
-    wall_s = float(np.median([unit.wall_s for unit in units]))
+    wall_s = median([unit.wall_s for unit in units])
     for name in BETWEEN:
         # Computing scatters more where few steps represent an epoch: it is compared as a whole.
         least_s = max(_LEAST_RISE * wall_s, _LEAST_RISE_S)
@@ -476,7 +476,7 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
 
 def _with_even_steps(units: Sequence[Unit]) -> list[Unit]:
     """The units as if each had made as many steps, each as long as its own."""
-    steps = float(np.median([unit.steps for unit in units]))
+    steps = median([unit.steps for unit in units])
     return [
         replace(
             unit,
