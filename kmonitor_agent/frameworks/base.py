@@ -6,11 +6,12 @@ PyTorch beside the framework in `jax.framework` and `torch.framework`. It also n
 wherever backends differ:
 
 - The agent: a case in `detection`; `_MODULES` and `computes_behind` here; `keras3.state`,
-  `keras3.resuming`, `global_state`, `input_timing`, `object_sizes`, `script_values`;
-  `recording.diagnosis` and `collecting`.
-- Estimates and texts (`kmonitor`): `memory.layer_rules`, `memory.estimate`, `memory.calibration`;
-  `cli.map`, `cli.doctor.command`; `ui.memory.device_split`, `ui.memory.what_if`,
-  `ui.events.event_text`, `ui.verdicts.verdict_text` and the forms in `ui.text.hub_text`.
+  `keras3.resuming`, `global_state`, `input_timing`, `kept.sizes`, `script_values`;
+  `recording.diagnosis`, `fitting` and `collecting`.
+- Estimates and texts (`kmonitor`): `memory.layer_rules`, `memory.estimate`, `memory.calibration`,
+  `memory.model_files.description`; `hub.judge.units`, `notebook`; `cli.map`, `cli.doctor.command`;
+  `ui.memory.device_split`, `ui.memory.what_if`, `ui.events.event_text`; `ui.verdicts.verdict_text`
+  and `kept_text`, `counted_text`, `time_text` beside it; the forms in `ui.text.hub_text`.
 
 `tests/frameworks/backends/` tests it, in an environment created by
 `packaging/kmonitor_trials/backends.py`.

@@ -1,4 +1,4 @@
-"""Text on the card of each of the four standard metrics."""
+"""Text on the card of a chart; that of the four standard metrics is made here."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -99,9 +99,14 @@ class RetainedTraces:
 
     def why_unavailable(self) -> str:
         """Reason why the registry cannot be read; empty if it can."""
-        for name in ("gradients", "func_graph", "function_type", "functions"):
-            if name in self._internals.missing:
-                return self._internals.missing[name]
+        return self._why_unreadable() or self._why_hidden()
+
+    def _why_unreadable(self) -> str:
+        names = ("gradients", "func_graph", "function_type", "functions")
+        return next((why for name in names if (why := self._internals.missing.get(name))), "")
+
+    def _why_hidden(self) -> str:
+        """Reason why owners of traces may not be found; counting a million objects takes 80 ms."""
         if gc.get_freeze_count() > self._frozen:
             # Frozen objects are no referrers: a live model's traces would look dead.
             return "gc.freeze() was called after training began and hides what holds the traces"
@@ -113,11 +118,13 @@ class RetainedTraces:
         Args:
             registered: Number of functions of each name and size.
         """
-        if self.why_unavailable():
+        if self._why_unreadable():
             return RegistryContents()
         self._read_new()
         graphs = _distinct(g for entry in self._entries.values() for g in _alive(entry.graphs))
         orphans = self._owners.without(graphs, registered)
+        if orphans and self._why_hidden():
+            return RegistryContents()
         free = set(map(id, orphans))
         steps = [entry for entry in self._entries.values() if entry.is_step]
         dead = [entry for entry in steps if all(id(g) in free for g in _alive(entry.graphs))]
@@ -490,8 +497,9 @@ def functions_with_many_traces(
     found = [each for function in alive if (each := _read_holder(function)) is not None]
     found += _recreated_functions(alive, suspects - {each.name for each in found})
     # Holders that the script froze cannot be listed: only the name and count of their traces.
-    hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
-    found += [TraceHolder(name, names[name]) for name in hidden]
+    hidden = suspects - {each.name for each in found}
+    if hidden and gc.get_freeze_count():
+        found += [TraceHolder(name, names[name]) for name in hidden]
     return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
 
 

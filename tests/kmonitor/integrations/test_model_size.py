@@ -1,6 +1,6 @@
 """A model that would not fit is not built, or not trained; one that would is left alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import keras
 import pytest
@@ -16,6 +16,13 @@ from kmonitor.integrations.model_size import (
     weights_bounded,
 )
 from tests.support.process_state import unchanged
+
+
+@pytest.fixture(autouse=True)
+def values_not_made_later() -> Iterator[None]:
+    """Keras would make the values of weights that have none with the next model of this process."""
+    yield
+    keras.utils.clear_session()
 
 
 def wide(features: int) -> keras.Model:
