@@ -490,7 +490,10 @@ def test_columns_of_a_table_count_with_their_texts():
     assert found.n_bytes == pytest.approx(deep, rel=0.1)
 
 
-def test_arguments_of_finalizers_are_measured_once_there_are_more():
+def test_arguments_of_finalizers_are_measured_once_there_are_more(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(weakref.finalize, "_registry", {})  # without those of PyTorch
     recorder = Recorder()
     ends: list[Any] = []
     lengths = None
