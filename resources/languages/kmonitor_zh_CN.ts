@@ -8606,9 +8606,9 @@
         <translation>仅在等待的调用较少时才提交新调用：在 {place}.submit() 之前 semaphore.acquire()，完成后 semaphore.release()</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>start fewer workers, or restart them for each epoch</source>
-        <translation>减少工作进程，或每轮重新启动它们</translation>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)</source>
+        <translation>启动较少的工作进程，或在每个轮次启动新的（Pool：maxtasksperchild）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

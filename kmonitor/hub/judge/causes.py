@@ -76,7 +76,7 @@ class Remedy(StrEnum):
     RUN_FOLDS = "train each model in its own process"
     BUILD_ONCE = "build the model and optimizer once, outside the loop"
     DIAGNOSE = "compare Python's allocations in two epochs or fits"
-    FEWER_WORKERS = "start fewer workers, or restart them for each epoch"
+    FEWER_WORKERS = "start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)"
     PAD = "pad batches to a few shapes, or bucket them by length"
     NO_JIT = "compile the model with jit_compile=False"
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"

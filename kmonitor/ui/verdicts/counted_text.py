@@ -57,6 +57,9 @@ def counted_advice_text(code: str) -> str:
         "pool_once": tr(
             "create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool"
         ),
+        "fewer_workers": tr(
+            "start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)"
+        ),
         "wait_for_children": tr("reap child processes that have exited: wait() or join()"),
         "unlink_blocks": tr("close and unlink each shared memory block after reading it"),
         "fewer_checkpoints": tr(

@@ -544,7 +544,6 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "collect_each_fit": VerdictAdvice(tr("call kmonitor_agent.collect() after each fit")),
         "compile_once": VerdictAdvice(tr("compile the model once, outside the loop")),
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
-        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
     text = (
         time_advice_text(code, verdict)
