@@ -2,10 +2,10 @@
 
 A new chart of a sampled column is a row in `_MEASURED` and a name in `_titles`. The column itself
 is a field of `Sample` (`wire/messages/readings.py`), filled by a generator of fields in
-`recording/sampler.py` or `probes/resources.py` of the agent. Its name in the list of readings is in `_GROUPS` of
-`runs/readings.py`; a row of `hub/metrics/metric_table.py` exports it. A chart that is not a curve
-has a builder of its own, like that of an epoch's parts (`epoch_parts_chart`), which `extra_charts`
-asks for its key.
+`recording/sampler.py` or `probes/resources.py` of the agent. Its name in the list of readings is
+in `_GROUPS` of `runs/readings.py`; a row of `hub/metrics/metric_table.py` exports it. A chart that
+is not a curve has a builder of its own, like that of an epoch's parts (`epoch_parts_chart`), which
+`extra_charts` asks for its key.
 """
 
 import re
