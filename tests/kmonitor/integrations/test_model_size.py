@@ -20,7 +20,7 @@ from tests.support.process_state import unchanged
 
 @pytest.fixture(autouse=True)
 def values_not_made_later() -> Iterator[None]:
-    """Keras would make the values of weights that have none with the next model of this process."""
+    """Keras would make the values of weights without any with this process's next model."""
     yield
     keras.utils.clear_session()
 
