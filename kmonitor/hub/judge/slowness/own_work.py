@@ -28,7 +28,9 @@ _QUIET_PART: Final = 25.0
 """Percentile of computing over processor time, as in units without other processes."""
 
 _OWN_SHARE: Final = 0.5
-"""Logarithm of the factor of its own work, as a share of that of the time that it explains."""
+_NO_SHARE: Final = 0.2
+"""Logarithm of the factor of its own work, as a share of that of the time: from the first one it
+explains the time, up to the second it does not."""
 
 
 def works_more(units: Sequence[Unit], first: int) -> bool:
@@ -50,9 +52,13 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
 def is_own_work(window: Sequence[Unit]) -> bool:
     """True if the process itself works longer, and that is why these units take longer."""
     _, seconds = _processor_times(window)
-    walls = np.array([unit.wall_s for unit in window])
-    whole = _growth(walls[np.isfinite(walls)])
-    return _growth(seconds) >= max(_MORE_WORK, whole**_OWN_SHARE)
+    return _growth(seconds) >= max(_MORE_WORK, _growth_of_time(window) ** _OWN_SHARE)
+
+
+def works_as_before(window: Sequence[Unit]) -> bool:
+    """True if units take the process hardly more processor time, though they take far longer."""
+    _, seconds = _processor_times(window)
+    return _growth(seconds) <= _growth_of_time(window) ** _NO_SHARE
 
 
 def worked_seconds(units: Sequence[Unit]) -> Floats:
@@ -84,6 +90,11 @@ def _processor_times(units: Sequence[Unit]) -> tuple[NDArray[np.intp], Floats]:
     at = np.array([at for at, _ in known], dtype=np.intp)
     cores = [each.wall_s * (each.low["cores"] + each.high["cores"]) / 2 for _, each in known]
     return at, np.array(cores)
+
+
+def _growth_of_time(window: Sequence[Unit]) -> float:
+    walls = np.array([unit.wall_s for unit in window])
+    return _growth(walls[np.isfinite(walls)])
 
 
 def _growth(values: Floats) -> float:

@@ -48,8 +48,13 @@ _CONFIDENCE_OTHERS: Final = 0.8
 """Confidence with which another part grew as well."""
 
 _LEAST_RARE: Final = 7
-"""Number of validations or checkpoints, with the first, that show a trend: six that only rise are
-no chance."""
+"""Number of units with a rare part, with the first, that show a trend: six that only rise are no
+chance."""
+
+_SETS_APART: Final = 3.0
+_MOST_OF_IT: Final = 0.8
+"""Factor by which a unit with a rare part takes longer in it than most, and the share of its time
+that such units take."""
 
 NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
 """Parts that not every unit has."""
@@ -67,9 +72,9 @@ def growth_of_part(
         is_adjusted: False to judge it as it was measured, whatever computing took.
     """
     seconds = seconds_of(units, name)
-    # A part that comes with each epoch is judged as the others are.
-    is_rare = name in NOW_AND_THEN and not seconds[1:].all()
-    at = np.flatnonzero(seconds) if is_rare else np.arange(len(seconds))
+    rare = rare_units(seconds, name)
+    is_rare = rare is not None
+    at = np.arange(len(seconds)) if rare is None else rare
     if len(at) < (_LEAST_RARE if is_rare else MIN_UNITS):
         return None
     # The first of them traces what the others find.
@@ -81,6 +86,21 @@ def growth_of_part(
         return growth
     steps = without_first(units, name)
     return _growth_in(window, steps, _SURELY_OF_FASTER * least_s, _CONFIDENCE_OF_FASTER, steps)
+
+
+def rare_units(seconds: Floats, name: str) -> NDArray[np.intp] | None:
+    """Indices of the units with a part that only some have; None where it comes with each.
+
+    Callbacks that work in each n-th unit take a little time in the others, too.
+    """
+    if name in NOW_AND_THEN:
+        return None if seconds[1:].all() else np.flatnonzero(seconds)
+    if name != "callbacks":
+        return None
+    at = np.flatnonzero(seconds > _SETS_APART * median(seconds))
+    is_apart = len(at) >= _LEAST_RARE and not (np.diff(at) == 1).any()
+    is_most = float(seconds[at].sum()) >= _MOST_OF_IT * float(seconds.sum())
+    return at if is_apart and is_most else None
 
 
 def growth_of_work(units: Sequence[Unit], least_s: float) -> Growth | None:
@@ -117,18 +137,18 @@ def _growth_in(
     growth = _growth_within(window, judged, sure_s, confidence)
     if growth is None and len(window) > _LATE_UNITS:
         growth = _growth_within(window[-_LATE_UNITS:], judged, sure_s, _CONFIDENCE_LATELY)
-    return None if growth is None else _as_measured(growth, seconds)
+    return None if growth is None else _as_measured(growth, seconds, window)
 
 
-def _as_measured(growth: Growth, seconds: Floats) -> Growth | None:
+def _as_measured(growth: Growth, seconds: Floats, window: NDArray[np.intp]) -> Growth | None:
     """The growth with the slope of the part as it was measured; None if that did not grow.
 
     A part that sleeps or waits is no slower on a busy machine: adjusted for slower computing in
     the first units it seems to grow. Where noise leaves open by how much the measured one grew,
     the slope stays that of what was judged.
     """
-    at = np.flatnonzero(seconds[growth.first : growth.last + 1])
-    measured = seconds[growth.first + at]
+    at = window[(window >= growth.first) & (seconds[window] > 0.0)]
+    measured = seconds[at]
     slope = _interval(at.astype(np.float64), measured, _CONFIDENCE) if len(at) > 1 else None
     if slope is None or growth.slope is None or slope.middle < _GOES_ON * growth.slope.middle:
         return None

@@ -27,6 +27,13 @@ BETWEEN: Final = ("between_epochs", "between_fits")
 """Parts that are the script's own, and do not depend on the number of steps."""
 
 
+_SOME_INPUT: Final = 0.25
+"""Share of the growth from which the wait for Python's data is the reason of slower computing."""
+
+_PYTHON_DATA: Final = frozenset({"generator", "pydataset"})
+"""Kinds of data that are Python code."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartOfTime:
     """A part that grew, or that takes most of the time.
@@ -67,7 +74,24 @@ def grown_part(
     name = max(grown, key=grown.__getitem__)
     if grown[name] < HALF * whole or whole <= 0.0 or not is_beyond(units, name, grown, first):
         return None
-    return PartOfTime(name, share_of(grown, name), class_of(units, name, first))
+    return named_part(units, name, grown, class_of(units, name, first))
+
+
+def named_part(
+    units: Sequence[Unit], name: str, grown: Mapping[str, float], callback: str = ""
+) -> PartOfTime:
+    """The part with its share of the growth; the input instead of computing that waits for it.
+
+    Python code of the data runs beside TensorFlow's steps, and computing waits for the
+    interpreter's lock then: both grow, and it is the input that takes longer.
+    """
+    fit = units[-1].fit
+    is_python = fit is not None and (fit.data_python or fit.data_kind in _PYTHON_DATA)
+    share = share_of(grown, name)
+    of_input = share_of(grown, "input") if "input" in grown else 0.0
+    if name == "compute" and is_python and of_input >= _SOME_INPUT:
+        return PartOfTime("input", min(1.0, share + of_input))
+    return PartOfTime(name, share, callback)
 
 
 def class_of(units: Sequence[Unit], name: str, first: int | None) -> str:

@@ -19,7 +19,7 @@ from kmonitor.base.trend import Slope, median, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slowness.own_work import is_own_work
+from kmonitor.hub.judge.slowness.own_work import is_own_work, knows_own_work, works_as_before
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import FitStarted
@@ -151,17 +151,19 @@ def _explain_waiting(window: Sequence[Unit]) -> GrowthExplanation | None:
     return _fitting(Cause.BUSY, Remedy.MORE_CPU) if _waits_for_cpu(window) else None
 
 
-def waits_no_longer_for_cpu(units: Sequence[Unit]) -> bool:
-    """True if the main thread is known to wait for a processor for no larger share than at first.
+def is_undisturbed(units: Sequence[Unit]) -> bool:
+    """True if other processes are known to be no reason why computing takes longer.
 
-    Then other processes are no reason why computing takes longer.
+    The main thread waits for a processor for no larger share than at first. On a machine that is
+    busy all the time, the threads that compute for it may wait longer: there its own work decides.
     """
     share, _ = _cpu_waits(units)
     if len(share) < 2 * _AS_BEFORE:
         return False
     early = median(share[:_AS_BEFORE])
     late = median(share[-_AS_BEFORE:])
-    return late <= early + _LEAST_CPU_WAIT / 2
+    is_busy = late >= _LEAST_CPU_WAIT and knows_own_work(units)
+    return late <= early + _LEAST_CPU_WAIT / 2 and not is_busy
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:
@@ -196,10 +198,15 @@ def _cpu_waits(units: Sequence[Unit]) -> tuple[Floats, Floats]:
 
 
 def _waits_for_cpu(window: Sequence[Unit]) -> bool:
-    """True if waiting for a processor takes much of the additional time, and a larger share."""
+    """True if waiting for a processor takes much of the additional time, and a larger share.
+
+    Where the process itself works no longer than at first, its threads wait.
+    """
     share, seconds = _cpu_waits(window)
     if len(share) < 2 * _LATELY or _late(share) < _LEAST_CPU_WAIT:
         return False
+    if knows_own_work(window) and works_as_before(window):
+        return True
     rise_s = _late(seconds) - _early(seconds)
     waited_s = _late(share) * _late(seconds) - _early(share) * _early(seconds)
     is_larger = _late(share) >= _MORE_CPU_WAIT * _early(share)

@@ -39,6 +39,7 @@ from kmonitor.hub.judge.slowness.part_growth import (
     NOW_AND_THEN,
     growth_of_part,
     growth_of_work,
+    rare_units,
     sure_slope,
 )
 from kmonitor.hub.judge.slowness.parts import (
@@ -52,13 +53,11 @@ from kmonitor.hub.judge.slowness.parts import (
     growth_of,
     has_input,
     is_beyond,
+    named_part,
     seconds_of,
     share_of,
 )
-from kmonitor.hub.judge.slowness.slower_steps import (
-    retraced_operations,
-    waits_no_longer_for_cpu,
-)
+from kmonitor.hub.judge.slowness.slower_steps import is_undisturbed, retraced_operations
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
@@ -168,7 +167,8 @@ def judge_time(
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
     growth = _a_step(found.growth, a_unit)
     if growth.slope is None:
-        growth = replace(growth, rise=_rise_lately(values, growth.first))
+        with_part = _with_part(values, units, found.part.name)
+        growth = replace(growth, rise=_rise_lately(with_part, growth.first))
     if judgement.state in ALARMED:
         return replace(judgement, growth=growth), found
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
@@ -233,19 +233,39 @@ def _a_step(growth: Growth, steps: int) -> Growth:
 def _find_jump_of_part(
     values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
 ) -> TimeAlarm | None:
-    first = find_jump(values)
+    each_unit = (
+        name for name in sorted(NOW_AND_THEN.intersection(parts)) if _is_in_all(units, name)
+    )
+    wholes = [(values, parts), *((_with_part(values, units, name), (name,)) for name in each_unit)]
+    found = (_jump_in(whole, find_jump(whole), units, a_unit, names) for whole, names in wholes)
+    jump = next((each for each in found if each is not None), None)
+    if jump is not None:
+        return jump
+    return _jump_in(values, _jump_of_compute(units), units, a_unit, (*parts, "compute"))
+
+
+def _jump_in(
+    whole: Floats, first: int | None, units: Sequence[Unit], a_unit: int, names: Sequence[str]
+) -> TimeAlarm | None:
+    """The alarm where one of these parts makes most of a jump of the whole."""
     part = None if first is None else grown_part(units, first)
-    if first is None or part is None or part.name not in parts:
-        first = _jump_of_compute(units)
-        part = None if first is None else grown_part(units, first)
-    if first is None or part is None or part.name not in (*parts, "compute"):
+    if first is None or part is None or part.name not in names:
         return None
-    rise = median(values[first:]) - median(values[1:first])
-    rise = min(rise, _rise_lately(values, first))
+    rise = median(whole[first:]) - median(whole[1:first])
+    rise = min(rise, _rise_lately(whole, first))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
-    growth = steady_growth(values, units, part.name, first)
-    return _alarm(part, growth or Growth(None, first, len(values) - 1, rise=rise), units)
+    growth = steady_growth(whole, units, part.name, first)
+    return _alarm(part, growth or Growth(None, first, len(whole) - 1, rise=rise), units)
+
+
+def _is_in_all(units: Sequence[Unit], name: str) -> bool:
+    return bool(seconds_of(units, name)[1:].all())
+
+
+def _with_part(values: Floats, units: Sequence[Unit], name: str) -> Floats:
+    """Durations with a part that is left out of them, since not every unit has it."""
+    return values + seconds_of(units, name) if name in NOW_AND_THEN else values
 
 
 def _jump_of_compute(units: Sequence[Unit]) -> int | None:
@@ -262,7 +282,7 @@ def _jump_of_compute(units: Sequence[Unit]) -> int | None:
     if _is_retraced(units, first):
         return first
     is_clean = float(compute[first:].min()) >= _FAR_APART * float(compute[1:first].max())
-    return first if is_clean and waits_no_longer_for_cpu(units[1:]) else None
+    return first if is_clean and is_undisturbed(units[1:]) else None
 
 
 def _jump_of_work(units: Sequence[Unit]) -> int | None:
@@ -293,36 +313,48 @@ def _find_growing_part(
     if len(units) < MIN_UNITS:
         return None
     for name in (*parts, "compute"):
-        if name == "compute":
-            growth = growth_of_part(units, name, max(least_s, _least_compute_s(units)))
-            own_s = max(least_s, _MORE_UNDISTURBED * _early_compute_s(units))
-            growth = growth or growth_of_work(units, own_s)
-        else:
-            growth = growth_of_part(units, name, least_s)
+        growth = _growth_of(units, name, least_s)
         if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
-        if name in NOW_AND_THEN and growth.slope is not None:
+        is_rare = rare_units(seconds_of(units, name), name) is not None
+        if is_rare and growth.slope is not None:
             grown[name] = growth.slope.middle  # the units without it have no time of it
         if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
-            jump = None if name in NOW_AND_THEN else _clear_jump(name, values, units)
+            is_left_out = is_rare or name in NOW_AND_THEN
+            jump = None if is_left_out else _clear_jump(name, values, units)
             if jump is not None and jump.rise < _LEAST_RISE * median(values):
                 continue
-            share = _share(units, name, jump or growth)
-            part = PartOfTime(name, share, class_of(units, name, None))
-            return _alarm(part, jump or growth, units)
+            part = _part_that_grew(units, name, jump or growth)
+            if part is not None:
+                return _alarm(part, jump or growth, units)
     return None
 
 
-def _share(units: Sequence[Unit], name: str, growth: Growth) -> float:
-    """Share of the additional time that a part takes, with the noise of the others."""
+def _growth_of(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
+    if name != "compute":
+        return growth_of_part(units, name, least_s)
+    own_s = max(least_s, _MORE_UNDISTURBED * _early_compute_s(units))
+    least_s = max(least_s, _least_compute_s(units))
+    return growth_of_part(units, name, least_s) or growth_of_work(units, own_s)
+
+
+def _part_that_grew(units: Sequence[Unit], name: str, growth: Growth) -> PartOfTime | None:
+    """The part with its share; None for computing that is less than half of the growth."""
+    rare = rare_units(seconds_of(units, name), name)
+    having = units if rare is None else [units[at] for at in rare]
+    part = named_part(units, name, _grown(units, name, growth), class_of(having, name, None))
+    return None if part.name == "compute" and part.share < HALF else part
+
+
+def _grown(units: Sequence[Unit], name: str, growth: Growth) -> dict[str, float]:
+    """Additional time of each part, with the noise of the others; of one part it is known."""
     if growth.slope is None:
-        grown = {each: growth_of(seconds_of(units, each), growth.first) for each in EPOCH_PARTS}
-        return share_of(grown, name)
+        return {each: growth_of(seconds_of(units, each), growth.first) for each in EPOCH_PARTS}
     window = units[growth.first :]
     grown = {each: growth_of(seconds_of(window, each), None) for each in EPOCH_PARTS}
     grown[name] = growth.slope.middle  # of a rare part between the units that have it
-    return share_of(grown, name)
+    return grown
 
 
 def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | None:
@@ -355,8 +387,7 @@ def _least_compute_s(units: Sequence[Unit]) -> float:
     early_s = _early_compute_s(units)
     if not has_input(units):
         return _MORE_WITH_INPUT * early_s
-    is_undisturbed = waits_no_longer_for_cpu(units[1:])
-    return (_MORE_UNDISTURBED if is_undisturbed else _MORE_COMPUTE) * early_s
+    return (_MORE_UNDISTURBED if is_undisturbed(units[1:]) else _MORE_COMPUTE) * early_s
 
 
 def _early_compute_s(units: Sequence[Unit]) -> float:
@@ -428,8 +459,8 @@ def _to_see(seconds: Floats, slope: float) -> int:
 def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     """Durations of the units that have the part; of all units where none has."""
     seconds = seconds_of(units, name)
-    is_known = seconds > 0.0
-    return seconds[is_known] if name in NOW_AND_THEN and is_known.any() else seconds
+    rare = rare_units(seconds, name)
+    return seconds if rare is None or not len(rare) else seconds[rare]
 
 
 def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
@@ -470,7 +501,8 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if is_beyond(units, name, grown):
-            return _alarm(PartOfTime(name, _share(units, name, growth)), growth, units)
+            share = share_of(_grown(units, name, growth), name)
+            return _alarm(PartOfTime(name, share), growth, units)
     return None
 
 

@@ -77,10 +77,12 @@ def judged(  # noqa: PLR0913 - all that a run is made of, by keyword
     cpu_wait: float | None = None,
     own_s: list[float] | None = None,
     device: str = "",
+    data_python: str = "",
 ) -> list[Verdict]:
     """The stored verdicts on times; the wait for first batches is in no median step."""
     judge, t_s, stored = RunJudge(), 0.0, list[Verdict]()
-    judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=99, steps=STEPS))
+    fit = FitStarted(t_s=0.0, fit=1, model="m", epochs=99, steps=STEPS, data_python=data_python)
+    judge.read(0.0, fit)
     if device:
         source = FieldSource("allocator_in_use_bytes", "bytes", f"tensorflow: {device}")
         judge.read(0.0, FieldSources(t_s=0.0, sources=[source]))
@@ -289,6 +291,32 @@ def test_work_of_the_process_that_grows_is_called_on_a_busy_machine(seed: int):
     assert called[0].unit <= 15
     assert {(each.where, each.cause) for each in called} == {("compute", "own_work")}
     assert called[0].advice == ["look_at_work"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_threads_that_wait_for_a_busy_machine_are_no_unknown_cause(seed: int):
+    busier = np.linspace(1.0, 2.6, 36) * np.exp(np.random.default_rng(seed).normal(0.0, 0.1, 36))
+
+    for cpu_wait, cause in ((0.2, "busy"), (0.01, "unknown")):
+        stored = judged(list(busier), [0.05] * 36, own_s=[0.9] * 36, cpu_wait=cpu_wait)
+        assert {each.cause for each in alarms(stored)} <= {cause}
+        assert len(alarms(stored)) > 0 or cause == "busy"
+
+
+@pytest.mark.parametrize(("data_python", "where"), [("map", "input"), ("", "compute")])
+def test_pythons_data_that_hold_up_the_steps_are_the_input(data_python: str, where: str):
+    work_s = np.array([0.1 + 0.02 * epoch for epoch in range(36)])
+
+    called = alarms(
+        judged(
+            list(0.1 + 0.6 * work_s),
+            list(0.1 + 0.4 * work_s),
+            own_s=list(0.1 + work_s),
+            data_python=data_python,
+        )
+    )
+
+    assert {each.where for each in called} == {where}
 
 
 def test_waiting_for_a_gpu_is_no_work_of_the_process():

@@ -543,6 +543,29 @@ def test_computing_that_takes_many_times_as_long_is_called_on_a_busy_machine(see
     assert [each.state for each in stored][-1] == "growing"
 
 
+@pytest.mark.parametrize("scatter", [0.02, 0.1])
+def test_callback_that_works_in_each_third_epoch_ever_longer_is_named(scatter: float):
+    stored = judged(
+        lambda epoch: {"callbacks": 0.002 if epoch % 3 else 0.1 + 0.05 * epoch},
+        epochs=45,
+        scatter=scatter,
+    )
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 24
+    assert (first.where, first.name) == ("callbacks", "Recorder")
+    assert not [each for each in stored if each.metric == "epoch_time" and each.state == "cleared"]
+
+
+def test_checkpoints_of_each_epoch_that_jump_are_called_four_epochs_after():
+    stored = judged(lambda epoch: {"checkpoints": 0.3 if epoch < 15 else 0.9}, scatter=0.1)
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert (first.unit, first.since, first.where) == (20, 16, "checkpoints")
+    assert first.rise == pytest.approx(0.6, rel=0.3)
+    assert alarms(stored, "step_time") == []
+
+
 def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
     stored = judged(lambda _: {"input": 3.0})
 
