@@ -173,11 +173,19 @@ def _explanation(
         advice = advice_on_input(units, growth)
     if part.name == "rest" and units[-1].fit and units[-1].fit.data_kind == _ENDS_ITSELF:
         advice = (Remedy.LOOK_AT_DATA,)
-    if part.name == "compiling" and kind is UnitKind.FIT:
-        advice = _advice_on_compiling(units)
+    if part.name == "compiling":
+        advice = _advice_on_compiling(units) if kind is UnitKind.FIT else _advice_on_traces(units)
     return GrowthExplanation(
         Cause.PART, Confidence.COUNTED, function=part.callback or None, advice=advice
     )
+
+
+def _advice_on_traces(units: Sequence[Unit]) -> tuple[Remedy, ...]:
+    """Against compiling in each epoch: for Python's values if all functions differ in those."""
+    changed = set(units[-1].changed.values())
+    if changed == {PYTHON_VALUES} and not STEPS_OF_KERAS & units[-1].changed.keys():
+        return (Remedy.TENSORS_NOT_NUMBERS, Remedy.FUNCTION_ONCE)
+    return (Remedy.PAD,)
 
 
 def _advice_on_compiling(units: Sequence[Unit]) -> tuple[Remedy, ...]:

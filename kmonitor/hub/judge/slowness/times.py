@@ -99,6 +99,9 @@ functions were traced again in that unit."""
 _FAR_APART: Final = 1.5
 """Factor between the slowest of the earlier units and the fastest of the later ones."""
 
+_LARGE_PART: Final = 0.25
+"""Share of a unit's time from which what a part takes more than before is still felt."""
+
 _OWN_UNITS: Final = 3
 """Units at a slower level, which a part that rises steadily crosses one by one."""
 
@@ -127,13 +130,16 @@ class TimeAlarm:
         growth: Growth of the part from unit to unit, or of the whole at a jump, which has no
             slope; as it was when it was last found.
         began: Number of the first unit of the growth.
-        middle_s: Duration of the part half-way up, seconds, below which it is over.
+        early_s: Duration of the part before, seconds.
+        middle_s: Duration of the part half-way up, seconds, below which it is over, unless what
+            is left is a large part of the time.
         against: Judgements in a row that speak against it.
     """
 
     part: PartOfTime
     growth: Growth
     began: int
+    early_s: float
     middle_s: float
     against: int = 0
 
@@ -405,8 +411,7 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
     early = median(_known_seconds(units[: growth.first], part.name))
     late = median(_known_seconds(units, part.name)[-TO_CONFIRM:])
-    middle_s = (early + late) / 2
-    return TimeAlarm(part, growth, units[growth.first].number, middle_s)
+    return TimeAlarm(part, growth, units[growth.first].number, early, (early + late) / 2)
 
 
 def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
@@ -430,8 +435,7 @@ def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -
 
 def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """Growth that has stopped as a slower level, if the units are still slower; else None."""
-    seconds = seconds_of(units, before.part.name)
-    if before.growth.slope is None or median(seconds[-TO_CONFIRM:]) < before.middle_s:
+    if before.growth.slope is None or not _is_still_slow(before, units):
         return None
     first = likeliest_jump(units, before.part.name)
     rise = 0.0 if first is None else _rise_lately(values, first)
@@ -442,13 +446,20 @@ def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> Ti
 
 
 def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
-    seconds = _known_seconds(units, before.part.name)
-    if median(seconds[-TO_CONFIRM:]) < before.middle_s:
+    if not _is_still_slow(before, units):
         return True
     if before.growth.slope is None:
         return False
+    seconds = _known_seconds(units, before.part.name)
     slope = before.growth.slope.middle * len(units) / len(seconds)
     return has_stopped(seconds, slope, _to_see(seconds, slope))
+
+
+def _is_still_slow(before: TimeAlarm, units: Sequence[Unit]) -> bool:
+    """True while the part takes long: on a machine that was busy the rise was larger."""
+    lately_s = median(_known_seconds(units, before.part.name)[-TO_CONFIRM:])
+    whole_s = median([sum(unit.times.values()) for unit in units[-TO_CONFIRM:]])
+    return lately_s >= min(before.middle_s, before.early_s + _LARGE_PART * whole_s)
 
 
 def _to_see(seconds: Floats, slope: float) -> int:
