@@ -208,7 +208,10 @@ def _held_or_found(
         grows = steady_growth(values, units, held.part.name, first, most=BETTER)
         return held if grows is None else found
     if is_jump and not was_jump:
-        return found if is_clear_jump(units, found.part.name, found.growth.first) else held
+        # Computing evens out nothing of a part that is left out of the whole.
+        is_judged = found.part.name not in NOW_AND_THEN
+        is_clear = is_judged and is_clear_jump(units, found.part.name, found.growth.first)
+        return found if is_clear else held
     return found
 
 
@@ -261,7 +264,9 @@ def _jump_in(
     rise = min(rise, _rise_lately(whole, first))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
-    growth = steady_growth(whole, units, part.name, first)
+    # A part that is left out of the whole has grown by itself.
+    measured = seconds_of(units, part.name) if part.name in NOW_AND_THEN else whole
+    growth = steady_growth(measured, units, part.name, first)
     return _alarm(part, growth or Growth(None, first, len(whole) - 1, rise=rise), units)
 
 
@@ -410,6 +415,8 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
 
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
     early = median(_known_seconds(units[: growth.first], part.name))
+    if growth.slope is not None:  # before it there may be only the first unit, which traces
+        early = min(early, median(_known_seconds(units[growth.first :][:TO_CONFIRM], part.name)))
     late = median(_known_seconds(units, part.name)[-TO_CONFIRM:])
     return TimeAlarm(part, growth, units[growth.first].number, early, (early + late) / 2)
 
@@ -423,7 +430,7 @@ def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -
     if before is None:
         return None
     first = next((at for at, unit in enumerate(units) if unit.number == before.began), None)
-    against = before.against + 1 if _is_against(before, units) else 0
+    against = before.against + 1 if _is_against(before, values, units) else 0
     if first is None:
         return None
     if against >= TO_CLEAR:
@@ -435,7 +442,7 @@ def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -
 
 def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
     """Growth that has stopped as a slower level, if the units are still slower; else None."""
-    if before.growth.slope is None or not _is_still_slow(before, units):
+    if before.growth.slope is None or not _is_still_slow(before, values, units):
         return None
     first = likeliest_jump(units, before.part.name)
     rise = 0.0 if first is None else _rise_lately(values, first)
@@ -445,8 +452,8 @@ def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> Ti
     return replace(before, growth=growth, began=units[first].number, against=0)
 
 
-def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
-    if not _is_still_slow(before, units):
+def _is_against(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
+    if not _is_still_slow(before, values, units):
         return True
     if before.growth.slope is None:
         return False
@@ -455,11 +462,17 @@ def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
     return has_stopped(seconds, slope, _to_see(seconds, slope))
 
 
-def _is_still_slow(before: TimeAlarm, units: Sequence[Unit]) -> bool:
+def _is_still_slow(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
     """True while the part takes long: on a machine that was busy the rise was larger."""
-    lately_s = median(_known_seconds(units, before.part.name)[-TO_CONFIRM:])
+    name = before.part.name
+    lately_s = median(_known_seconds(units, name)[-TO_CONFIRM:])
+    if lately_s >= before.middle_s:
+        return True
     whole_s = median([sum(unit.times.values()) for unit in units[-TO_CONFIRM:]])
-    return lately_s >= min(before.middle_s, before.early_s + _LARGE_PART * whole_s)
+    whole = _with_part(values, units, name)
+    rise = median(whole[-TO_CONFIRM:]) - median(whole[1 : 1 + TO_CONFIRM])
+    is_felt = rise >= _LEAST_RISE * median(whole)  # a median step has nothing of a few slow ones
+    return is_felt and lately_s >= before.early_s + _LARGE_PART * whole_s
 
 
 def _to_see(seconds: Floats, slope: float) -> int:
