@@ -99,6 +99,10 @@ functions were traced again in that unit."""
 _FAR_APART: Final = 1.5
 """Factor between the slowest of the earlier units and the fastest of the later ones."""
 
+_LEAST_SHARE: Final = 0.25
+"""Smallest share of a part from which the growth of the whole is computed: smaller ones are noise
+of the others."""
+
 _LARGE_PART: Final = 0.25
 """Share of a unit's time from which what a part takes more than before is still felt."""
 
@@ -171,7 +175,7 @@ def judge_time(
     if found is None or (judgement.state in ALARMED and not _is_newer(found, judgement)):
         return judgement, found
     alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
-    growth = _a_step(found.growth, a_unit)
+    growth = _of_whole(found, a_unit)
     if growth.slope is None:
         with_part = _with_part(values, units, found.part.name)
         growth = replace(growth, rise=_rise_lately(with_part, growth.first))
@@ -230,13 +234,15 @@ def _rise_lately(values: Floats, first: int) -> float:
     return max(0.0, median(values[first:][-TO_CONFIRM:]) - before)
 
 
-def _a_step(growth: Growth, steps: int) -> Growth:
-    """Growth of a part per step, from that of `steps` steps; a jump stays as it is."""
+def _of_whole(alarm: TimeAlarm, steps: int) -> Growth:
+    """Growth of all parts per step, from the part's in `steps` steps; a jump stays as it is."""
+    growth = alarm.growth
     slope = growth.slope
     if slope is None:
         return growth
-    slope = Slope(slope.middle / steps, slope.low / steps, slope.high / steps)
-    return replace(growth, slope=slope, rise=growth.rise / steps)
+    by = steps * max(_LEAST_SHARE, alarm.part.share)
+    slope = Slope(slope.middle / by, slope.low / by, slope.high / by)
+    return replace(growth, slope=slope, rise=growth.rise / by)
 
 
 def _find_jump_of_part(
