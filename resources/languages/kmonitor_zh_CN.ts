@@ -7075,7 +7075,7 @@
         <translation>折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>framework allocator</source>
         <translation>框架的分配器分出的内存</translation>
     </message>
@@ -7090,7 +7090,7 @@
         <translation>释放磁盘空间，不论由哪个程序占用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>freed memory retained by malloc</source>
         <translation>malloc 保留的空闲内存</translation>
     </message>
@@ -7110,7 +7110,7 @@
         <translation>达到 {n} 个对象、约 {size} 时填满</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>full garbage collections</source>
         <translation>对所有对象的垃圾回收</translation>
     </message>
@@ -7570,7 +7570,7 @@
         <translation>链接的 {kind} 对象</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>live traces</source>
         <translation>存活追踪</translation>
     </message>
@@ -7595,7 +7595,7 @@
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>major page faults</source>
         <translation>从磁盘取回的页</translation>
     </message>
@@ -7690,7 +7690,7 @@
         <translation>中位数 {median}，平均 {mean}，p95 {most}，p99 {nearly_all}，最大 {longest}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>memory allocated by Python</source>
         <translation>Python 分配的内存</translation>
     </message>
@@ -7700,7 +7700,7 @@
         <translation>Python 分配的内存没有释放，大部分在 {line} 分配</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>memory allocated with malloc</source>
         <translation>malloc 分出的内存</translation>
     </message>
@@ -7720,7 +7720,7 @@
         <translation>内存只受主机限制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>memory of child processes</source>
         <translation>子进程的内存</translation>
     </message>
@@ -8044,12 +8044,12 @@
         <translation>现在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>number of retained objects</source>
         <translation>所保留对象的数量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>number of them</source>
         <translation>其数量</translation>
     </message>
@@ -8131,7 +8131,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>operations in live traces</source>
         <translation>存活追踪中的算子</translation>
     </message>
@@ -8377,12 +8377,12 @@
         <translation>被拒绝：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>regions of compiled code</source>
         <translation>编译代码的区域</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>registered functions</source>
         <translation>已注册的函数</translation>
     </message>
@@ -8448,7 +8448,7 @@
         <translation>继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>retained objects</source>
         <translation>所保留的内容</translation>
     </message>
@@ -8555,7 +8555,7 @@
         <translation>设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>shared memory</source>
         <translation>共享内存</translation>
     </message>
@@ -8580,7 +8580,7 @@
         <translation>变慢</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>small blocks allocated by Python</source>
         <translation>Python 分出的小内存块</translation>
     </message>
@@ -9130,7 +9130,7 @@
         <translation>无法统计追踪：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>traces of models that no longer exist</source>
         <translation>已失效模型的追踪</translation>
     </message>
@@ -9140,7 +9140,7 @@
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>traces that are no longer used</source>
         <translation>不再使用的追踪</translation>
     </message>
@@ -10203,12 +10203,12 @@
         <translation>{what}（每个 {size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} +{n} in {unit} {number}</source>
         <translation>{what} +{n}，在第 {number} 个{unit}中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what} +{per_unit} / {per}</source>
         <translation>{what} +{per_unit} / {per}</translation>
     </message>

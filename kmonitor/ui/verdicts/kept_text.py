@@ -294,3 +294,46 @@ def _limit_texts(place: str) -> dict[str, str]:
             "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
         ),
     }
+
+
+def correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
+    """A counter that grew along, with its change per unit: "live traces +2 / epoch"."""
+    kinds = {
+        "traces": tr("live traces"),
+        "retained": tr("traces of models that no longer exist"),
+        "disused": tr("traces that are no longer used"),
+        "blocks": tr("small blocks allocated by Python"),
+        "python_bytes": tr("memory allocated by Python"),
+        "allocator_bytes": tr("framework allocator"),
+        "native_bytes": tr("memory allocated with malloc"),
+        "free_bytes": tr("freed memory retained by malloc"),
+        "functions": tr("registered functions"),
+        "code": tr("regions of compiled code"),
+        "children_bytes": tr("memory of child processes"),
+        "kept_bytes": tr("retained objects"),
+        "kept_objects": tr("number of retained objects"),
+        "named": tr("number of them"),
+        "major_faults": tr("major page faults"),
+        "collections": tr("full garbage collections"),
+        "named_bytes": tr("shared memory"),
+        "operations": tr("operations in live traces"),
+    }
+    is_size = one.kind.endswith("_bytes")
+    texts = [
+        change_text(value, "bytes") if is_size else counted_change_text(value)
+        for value in (one.per_unit, one.low, one.high)
+    ]
+    what = kinds.get(one.kind, one.kind)
+    if one.name:
+        what += f" ({one.name})"
+    if one.kind == "operations":
+        return tr("{what} +{n} in {unit} {number}").format(
+            what=what,
+            n=texts[0],
+            unit=unit_name(verdict),
+            number=count_text(verdict.since),
+        )
+    text = tr("{what} +{per_unit} / {per}").format(
+        what=what, per_unit=texts[0], per=unit_name(verdict)
+    )
+    return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"

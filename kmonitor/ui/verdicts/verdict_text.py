@@ -20,7 +20,7 @@ from kmonitor.ui.verdicts.counted_text import (
     retainers_text,
 )
 from kmonitor.ui.verdicts.kept_text import (
-    counted_change_text,
+    correlated_growth_text,
     filling_cache_text,
     filling_place_text,
     full_place_text,
@@ -39,7 +39,7 @@ from kmonitor.ui.verdicts.time_text import (
     unit_name,
 )
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
+from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
     KINDS_DIFFER,
@@ -138,7 +138,8 @@ def more_known_text(verdict: Verdict) -> str:
         return uneven if is_rise else tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
-    return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))
+    left_s = max(1.0, left * verdict.unit_s)
+    return tr("next verdict in about {time}").format(time=duration_text(left_s))
 
 
 _NOT_COMPARED: Final = frozenset({KINDS_DIFFER, STEPS_DIFFER})
@@ -225,15 +226,20 @@ def _tried_action_text(tried: TriedAction) -> str:
     return tr("{text} (the last of {n} times)").format(text=text, n=count_text(tried.times))
 
 
+def _final_headline(verdict: Verdict) -> str:
+    units = units_text(verdict.units, verdict)
+    if verdict.why_not in _NOT_COMPARED:
+        return f"{_final_text(verdict)}: {_not_compared_text(verdict)}"
+    if verdict.units < MIN_UNITS:
+        return f"{_final_text(verdict)}: {tr('it ended after {units}').format(units=units)}"
+    return tr("{slope}, over {window}").format(slope=_final_text(verdict), window=units)
+
+
 def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     more = "" if is_final else more_known_text(verdict)
     if verdict.state == "measuring":
         if is_final:
-            units = units_text(verdict.units, verdict)
-            after = tr("it ended after {units}").format(units=units)
-            if verdict.why_not in _NOT_COMPARED:
-                after = _not_compared_text(verdict)
-            text = f"{_final_text(verdict)}: {after}"
+            text = _final_headline(verdict)
         else:
             text = f"{tr('measuring')}: {more}" if more else tr("measuring")
         known = cause_text(verdict) if verdict.metric in TIME_METRICS else ""
@@ -441,7 +447,7 @@ def slope_text(verdict: Verdict) -> str:
 
 def grew_with_lines(verdict: Verdict) -> list[str]:
     """Counters that grew over the same units, one line each."""
-    return [_correlated_growth_text(one, verdict) for one in verdict.grew_with]
+    return [correlated_growth_text(one, verdict) for one in verdict.grew_with]
 
 
 def no_growth_reason(verdict: Verdict) -> str:
@@ -551,48 +557,6 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         or counted_advice_text(code)
     )
     return VerdictAdvice(text) if text else known.get(code)
-
-
-def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
-    kinds = {
-        "traces": tr("live traces"),
-        "retained": tr("traces of models that no longer exist"),
-        "disused": tr("traces that are no longer used"),
-        "blocks": tr("small blocks allocated by Python"),
-        "python_bytes": tr("memory allocated by Python"),
-        "allocator_bytes": tr("framework allocator"),
-        "native_bytes": tr("memory allocated with malloc"),
-        "free_bytes": tr("freed memory retained by malloc"),
-        "functions": tr("registered functions"),
-        "code": tr("regions of compiled code"),
-        "children_bytes": tr("memory of child processes"),
-        "kept_bytes": tr("retained objects"),
-        "kept_objects": tr("number of retained objects"),
-        "named": tr("number of them"),
-        "major_faults": tr("major page faults"),
-        "collections": tr("full garbage collections"),
-        "named_bytes": tr("shared memory"),
-        "operations": tr("operations in live traces"),
-    }
-    is_size = one.kind.endswith("_bytes")
-    texts = [
-        change_text(value, "bytes") if is_size else counted_change_text(value)
-        for value in (one.per_unit, one.low, one.high)
-    ]
-    what = kinds.get(one.kind, one.kind)
-    if one.name:
-        what += f" ({one.name})"
-    if one.kind == "operations":
-        return tr("{what} +{n} in {unit} {number}").format(
-            what=what,
-            n=texts[0],
-            unit=unit_name(verdict),
-            number=count_text(verdict.since),
-        )
-    text = tr("{what} +{per_unit} / {per}").format(
-        what=what, per_unit=texts[0], per=unit_name(verdict)
-    )
-    return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"
 
 
 def _change(verdict: Verdict, value: float) -> str:

@@ -192,15 +192,11 @@ def _advice_on_compiling(units: Sequence[Unit]) -> tuple[Remedy, ...]:
     """Against compiling in each fit: for new shapes, for new models, or either.
 
     Between the last two traces of a model's step a shape differs, or no tensor does: then they
-    are of two models. A model that is gone leaves none. Where each new trace replaces one that is
-    no longer used, no shape is new.
+    are of two models, or of one that was compiled twice, which leaves traces that nothing uses.
     """
     fit = units[-1]
-    before = units[-2]
-    if fit.disused > 0.0:
-        is_replaced = fit.disused - before.disused >= fit.traces - before.traces
-        return (Remedy.COMPILE_ONCE,) if is_replaced else (Remedy.COMPILE_ONCE, Remedy.PAD)
     changed = {fit.changed[name] for name in STEPS_OF_KERAS & fit.changed.keys()} - {""}
-    if not changed:
-        return (Remedy.BUILD_ONCE, Remedy.PAD)
-    return (Remedy.BUILD_ONCE,) if changed == {PYTHON_VALUES} else (Remedy.PAD,)
+    once = Remedy.COMPILE_ONCE if fit.disused > 0.0 else Remedy.BUILD_ONCE
+    if changed == {PYTHON_VALUES}:
+        return (once,)
+    return (Remedy.PAD,) if changed and once is Remedy.BUILD_ONCE else (once, Remedy.PAD)

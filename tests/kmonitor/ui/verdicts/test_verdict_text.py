@@ -120,9 +120,9 @@ def test_a_run_that_has_ended_measures_nothing_more():
     assert with_plain_spaces(text) == "too short to judge: it ended after 4 fits"
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
     text = verdict_headline(replace(verdict, units=30, slope_low=-1.0), is_final=True)
-    assert with_plain_spaces(text) == "varies too much to judge: it ended after 30 fits"
+    assert with_plain_spaces(text) == "varies too much to judge, over 30 fits"
     text = verdict_headline(replace(verdict, units=30, slope_low=1.0), is_final=True)
-    assert with_plain_spaces(text) == "rises too unevenly to judge: it ended after 30 fits"
+    assert with_plain_spaces(text) == "rises too unevenly to judge, over 30 fits"
 
 
 @pytest.mark.parametrize(

@@ -646,7 +646,8 @@ def test_function_that_is_compiled_in_each_epoch_is_named_with_what_changed(
         ("python", 0, ["build_once"]),
         ("", 0, ["build_once", "pad"]),
         ("python", 2, ["compile_once"]),
-        ("python", 1, ["compile_once", "pad"]),
+        ("python", 1, ["compile_once"]),
+        ("", 2, ["compile_once", "pad"]),
     ],
 )
 def test_fits_that_compile_are_advised_by_what_their_traces_differ_in(
