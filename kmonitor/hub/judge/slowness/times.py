@@ -359,7 +359,7 @@ def _growth_of(units: Sequence[Unit], name: str, least_s: float) -> Growth | Non
 def _part_that_grew(units: Sequence[Unit], name: str, growth: Growth) -> PartOfTime | None:
     """The part with its share; None for computing that is less than half of the growth."""
     rare = rare_units(seconds_of(units, name), name)
-    having = units if rare is None else [units[at] for at in rare]
+    having = units if rare is None else [units[int(at)] for at in rare]
     part = named_part(units, name, _grown(units, name, growth), class_of(having, name, None))
     return None if part.name == "compute" and part.share < HALF else part
 
