@@ -113,9 +113,24 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     return texts[verdict.state]
 
 
+_NEAR: Final = 10.0
+"""Number of times as many units until a limit is met as were measured, from which it is far."""
+
+
 def is_said(verdict: Verdict) -> bool:
-    """True if a verdict is worth a line; for counted metrics, only if they grow or grew."""
-    return verdict.metric not in COUNTED_METRICS or verdict.state not in {"measuring", "steady"}
+    """True if a verdict is worth a line.
+
+    Files, tasks and the like are only numbers until they grow; a few more are nothing, unless
+    their limit is near.
+    """
+    if verdict.metric not in COUNTED_METRICS or verdict.state not in {
+        "measuring",
+        "steady",
+        "rising",
+    }:
+        return True
+    forecast = verdict.forecast if verdict.state == "rising" else None
+    return forecast is not None and forecast.units <= _NEAR * verdict.units
 
 
 def more_known_text(verdict: Verdict) -> str:

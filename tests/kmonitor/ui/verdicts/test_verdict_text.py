@@ -14,6 +14,7 @@ from kmonitor.ui.verdicts.verdict_text import (
     cause_text,
     confidence_text,
     evidence_lines,
+    is_said,
     no_growth_reason,
     slope_text,
     trace_change_text,
@@ -663,3 +664,15 @@ def test_growth_within_epochs_is_said_where_no_place_is_known():
 
 def test_evidence_is_silent_where_growth_comes_in_several_parts():
     assert not any("of it happens" in line for line in evidence_lines(KEPT))
+
+
+@pytest.mark.parametrize(("units_left", "is_worth_a_line"), [(27_000.0, False), (40.0, True)])
+def test_a_few_more_threads_are_nothing_unless_their_limit_is_near(
+    units_left: float, is_worth_a_line: bool
+):
+    forecast = LimitForecast(limit=32_000.0, of="system", units=units_left, earliest=units_left)
+    rising = replace(LEAK, metric="threads", state="rising", units=12, forecast=forecast)
+
+    assert is_said(rising) == is_worth_a_line
+    assert is_said(replace(rising, state="growing"))
+    assert not is_said(replace(rising, forecast=None))
