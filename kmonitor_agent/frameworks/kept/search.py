@@ -2,10 +2,10 @@
 """Search for objects that a script keeps: contents of lists, dicts and attributes, by place.
 
 It begins where a script keeps things (variables of its modules, and of its functions in all
-threads, its callbacks and models, what the model that is fitted is made of and compiled with, the
-data of the fit) and where libraries keep them for it (pyplot's figures, a notebook's `Out`, the
-last traceback, finalizers, handlers of `logging`, TensorFlow's root graph), and follows attributes
-and containers from there. Objects of Keras itself only lead to those of the script, and objects of
+threads, its callbacks, the model and the data of the fit) and where libraries keep them for it
+(pyplot's figures, a notebook's `Out`, the last traceback, finalizers, handlers of `logging`,
+TensorFlow's root graph), and follows attributes, containers, and what models are made of and
+compiled with from there. Objects of Keras itself only lead to those of the script, and objects of
 Python's library are containers or nothing. That takes 1 to 15 ms, where a walk over all objects of
 the garbage collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which
 the collector does not track. Objects kept elsewhere, in a cache of another library or by native
@@ -94,7 +94,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
-from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
+from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with, has_layers
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
     class_name,
@@ -219,10 +219,7 @@ class KeptObjectWalk:
             kind: Any = type(callback)
             self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
         self._waiting.append((model, class_name(type(model))))
-        for part in (*all_layers_of(model), *compiled_with(model), *data_of_fits()):
-            kind = type(part)
-            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
-                self._waiting.append((part, class_name(kind)))
+        self._add_own(data_of_fits())
         self._follow(self.n_visited + _NEAR_THE_FIT)
         rest, self._waiting = self._waiting, deque()
         for name, variables in (*variables_of_calls(), *modules):
@@ -362,8 +359,18 @@ class KeptObjectWalk:
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif is_followed(kind):
-            self._limits.update(limits_beside(instance_dict(value)))
+            fields = instance_dict(value)
+            self._limits.update(limits_beside(fields))
             self._add_names(attributes_of(value), class_name(kind))
+            if has_layers(fields):
+                self._add_own([*all_layers_of(value), *compiled_with(value)])
+
+    def _add_own(self, parts: Iterable[Any]) -> None:
+        """Follow those parts of a model, or of what it is given, that are the script's own."""
+        for part in parts:
+            kind: Any = type(part)
+            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
+                self._waiting.append((part, class_name(kind)))
 
     def _add_subclasses(self, kind: type) -> None:
         found = subclasses_of(kind)
