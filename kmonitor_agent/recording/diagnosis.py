@@ -276,6 +276,7 @@ class KeptObjectCounter:
         self._cost_s = _FIRST_COST_S
         self._lengths: dict[Place, int] | None = None
         self._spaces: dict[Place, int] = {}
+        self._numbers: dict[Place, set[int]] = {}
         self._graphs: Graphs = {}
         self._counts: dict[tuple[str, str, str], tuple[int, float | None]] = {}
         self._counted_at: tuple[int, int, int] | None = None
@@ -357,7 +358,9 @@ class KeptObjectCounter:
         def is_late() -> bool:
             return self._thread_time_s() - began_s > allowed_s
 
-        walk = KeptObjectWalk(self._lengths, is_late, least_bytes, self._graphs, self._spaces)
+        walk = KeptObjectWalk(
+            self._lengths, is_late, least_bytes, self._graphs, self._spaces, self._numbers
+        )
         kept = walk.search(_callbacks_of(fit), None if fit is None else fit.model())
         cost_s = self._thread_time_s() - began_s
         # The first one also finds out which modules are the script's.
@@ -369,6 +372,7 @@ class KeptObjectCounter:
             return
         self._lengths = walk.lengths
         self._spaces = walk.spaces
+        self._numbers = walk.numbers
         self._graphs = walk.graphs
         self._counts_to_go -= 1
         changed = [self._private(each) for each in kept if self._is_change(each)]

@@ -46,10 +46,10 @@ from kmonitor_agent.frameworks.kept.containers import (
 )
 from kmonitor_agent.frameworks.kept.fixed_lengths import (
     ARRAY,
+    Limits,
+    Numbers,
     entries_of_array,
     filled_part,
-    limit_among,
-    limits_beside,
 )
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
@@ -156,10 +156,12 @@ class KeptObjectWalk:
         least_bytes: Minimum size of a place in the result, bytes.
         graphs_before: `graphs` of the search before.
         spaces_before: `spaces` of the search before.
+        numbers_before: `numbers` of the search before.
 
     Attributes:
         lengths: Number of items in each place, without entries that are None as yet.
         spaces: Number of entries in each place where some are None, or were at the search before.
+        numbers: Numbers beside each place that may be its limit.
         graphs: Graphs of PyTorch's tensors in each place.
         is_cut_short: True if time ran out, so that part of the result is missing.
         n_visited: Number of objects that were visited.
@@ -172,6 +174,7 @@ class KeptObjectWalk:
         least_bytes: float = LEAST_BYTES,
         graphs_before: Graphs | None = None,
         spaces_before: Mapping[Place, int] | None = None,
+        numbers_before: Numbers | None = None,
     ) -> None:
         self._least_bytes = least_bytes
         self.graphs: Graphs = {}
@@ -181,7 +184,8 @@ class KeptObjectWalk:
         self.lengths: dict[Place, int] = {}
         self.spaces: dict[Place, int] = {}
         self._spaces_before = spaces_before or {}
-        self._limits: dict[int, int] = {}  # maximum lengths that the script's objects say
+        self._limits = Limits(numbers_before or {})
+        self.numbers = self._limits.numbers
         self._names: dict[int, str] = {}  # variables of modules, which are named after these
         self._variables: dict[int, tuple[ObjectSize, str]] = {}  # arrays by their memory
         self.n_visited = 0
@@ -360,7 +364,7 @@ class KeptObjectWalk:
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif is_followed(kind):
             fields = instance_dict(value)
-            self._limits.update(limits_beside(fields))
+            self._limits.add_owner(fields)
             self._add_names(attributes_of(value), class_name(kind))
             if has_layers(fields):
                 self._add_own([*all_layers_of(value), *compiled_with(value)])
@@ -384,6 +388,7 @@ class KeptObjectWalk:
         counted = value if part is None else part
         self._containers.setdefault(key, []).append(counted)
         self.lengths[key] = self.lengths.get(key, 0) + (length_of(counted) or 0)
+        self._limits.add_container(value, key)
         return key
 
     def _part_of(self, value: Any, place: Place) -> Series | None:
@@ -401,9 +406,7 @@ class KeptObjectWalk:
         if self._spaces_before.get(place) != self.spaces.get(place):
             return None  # seen for the first time, or its entries become more
         own = capacity_of(value)
-        limit = self._limits.get(id(value)) or limit_among(instance_dict(value))
-        is_within = limit is not None and (length_of(value) or 0) <= limit
-        return limit if own is None and is_within else own
+        return self._limits.limit_of(value, place) if own is None else own
 
     def _is_full(self, value: Any, place: Place) -> bool:
         return (length_of(value) or 0) >= (self._capacity(value, place) or sys.maxsize)
