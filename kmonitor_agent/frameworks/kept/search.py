@@ -65,6 +65,7 @@ from kmonitor_agent.frameworks.kept.members import (
 )
 from kmonitor_agent.frameworks.kept.places import (
     FINALIZERS,
+    Owners,
     data_of_fits,
     iterated_by,
     library_places,
@@ -187,6 +188,7 @@ class KeptObjectWalk:
         self._limits = Limits(numbers_before or {})
         self.numbers = self._limits.numbers
         self._names: dict[int, str] = {}  # variables of modules, which are named after these
+        self._owners = Owners()
         self._variables: dict[int, tuple[ObjectSize, str]] = {}  # arrays by their memory
         self.n_visited = 0
         self._before = lengths_before
@@ -365,7 +367,7 @@ class KeptObjectWalk:
         elif is_followed(kind):
             fields = instance_dict(value)
             self._limits.add_owner(fields)
-            self._add_names(attributes_of(value), class_name(kind))
+            self._add_names(attributes_of(value), self._owners.name_of(kind, place))
             if has_layers(fields):
                 self._add_own([*all_layers_of(value), *compiled_with(value)])
 

@@ -90,7 +90,7 @@ def test_size_of_models_with_compiled_steps_is_known_only_if_the_steps_are_small
 
 
 class Kept:
-    """What a metric, a loss or a layer of the script's keeps."""
+    """Keeps arrays for a metric, a loss or a layer of the script's."""
 
     newest: Any = None  # refers weakly
 
