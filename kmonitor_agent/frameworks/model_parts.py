@@ -58,6 +58,11 @@ def name_of(part: object) -> str:
     return safe_text(safe_getattr(part, "name", kept))
 
 
+def has_layers(fields: dict[str, Any]) -> bool:
+    """True for the attributes of a model or layer of Keras 3 or tf_keras."""
+    return any(name in fields for name in _LAYERS)
+
+
 def layers_of(model: object) -> list[Any]:
     """Direct layers of a model or layer, in Keras' order, without nested ones."""
     values = instance_dict(model)

@@ -200,7 +200,13 @@ def _retained_text(function: FunctionTraces) -> str:
 
 
 COST_SHARE: Final = 0.01
-"""Maximum part of the time since the previous count that a count may take."""
+"""Maximum part of the time that counts take on average."""
+
+_OVERDRAFT: Final = 2.0
+"""Factor by which a count may take longer than it is allowed; the next one waits for it.
+
+To stop it would cost as much time, and nothing would be known.
+"""
 
 LEAST_RISE_BYTES: Final = 2.0**20
 """Minimum rise of memory from the end of one unit to the next, bytes."""
@@ -276,6 +282,7 @@ class KeptObjectCounter:
         self._cost_s = _FIRST_COST_S
         self._lengths: dict[Place, int] | None = None
         self._spaces: dict[Place, int] = {}
+        self._numbers: dict[Place, set[int]] = {}
         self._graphs: Graphs = {}
         self._counts: dict[tuple[str, str, str], tuple[int, float | None]] = {}
         self._counted_at: tuple[int, int, int] | None = None
@@ -330,7 +337,7 @@ class KeptObjectCounter:
         return any(map(is_rising, series))
 
     def count(self, fit: Fit | None, *, least_bytes: float = LEAST_BYTES) -> None:
-        """Count now, if something was trained and the time since the previous count allows it.
+        """Count now, if something was trained and the time since earlier counts allows it.
 
         Args:
             fit: See `unit_ended`.
@@ -355,20 +362,23 @@ class KeptObjectCounter:
         began_s = self._thread_time_s()
 
         def is_late() -> bool:
-            return self._thread_time_s() - began_s > allowed_s
+            return self._thread_time_s() - began_s > _OVERDRAFT * allowed_s
 
-        walk = KeptObjectWalk(self._lengths, is_late, least_bytes, self._graphs, self._spaces)
+        walk = KeptObjectWalk(
+            self._lengths, is_late, least_bytes, self._graphs, self._spaces, self._numbers
+        )
         kept = walk.search(_callbacks_of(fit), None if fit is None else fit.model())
         cost_s = self._thread_time_s() - began_s
         # The first one also finds out which modules are the script's.
         self._cost_s = cost_s if self._lengths is not None else cost_s / 2.0
-        self._since_s = self._time_s()
+        # Time that is left is for the next count, but not for many after a long time without one.
+        self._since_s = self._time_s() - min(allowed_s - cost_s, cost_s) / COST_SHARE
         if walk.is_cut_short:
-            self._cost_s *= 2.0
             self._refuse(fit, "")
             return
         self._lengths = walk.lengths
         self._spaces = walk.spaces
+        self._numbers = walk.numbers
         self._graphs = walk.graphs
         self._counts_to_go -= 1
         changed = [self._private(each) for each in kept if self._is_change(each)]

@@ -3,13 +3,16 @@
 
 A script may create a list, a dict or an array of objects as long as it will get, with None in each
 entry, and replace these one by one. Or it keeps the number of objects that it will hold at most
-beside a container: `self.maxsize = 100`.
+beside a container: `self.maxsize = 100`, or `self.n = 100`.
 
 No code of the script's runs: entries are compared with None by identity.
 """
 
+import functools
+import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import repeat
 from operator import is_
 from typing import Any, Final
@@ -86,27 +89,110 @@ def entries_of_array(value: Any, *, is_known: bool) -> Series | None:
     return Series(entries, len(entries), ARRAY) if found else None
 
 
-def limits_beside(fields: Mapping[Any, Any]) -> dict[int, int]:
-    """Maximum lengths of containers among the attributes of an object, by their identities.
+Numbers = dict[tuple[str, str], set[int]]
+"""Numbers that may be limits of the containers in a place, by place."""
+
+
+class Limits:
+    """Maximum lengths that a script's objects keep beside their containers, in one search.
+
+    A limit is the one attribute with a name that says so, or with a name that may say so: then it
+    is the same as at the search before, and at least half of so many objects are there. Else any
+    number would be the end of a container that grows without one.
 
     Args:
-        fields: The object's dict of attributes.
+        before: `numbers` of the search before.
     """
-    limit = limit_among(fields)
-    if limit is None:
-        return {}
-    return {id(each): limit for each in list(fields.values()) if length_of(each)}
+
+    def __init__(self, before: Numbers) -> None:
+        self.numbers: Numbers = {}
+        self._before = before
+        self._beside: dict[int, _Candidates] = {}  # by container
+
+    def add_owner(self, fields: Mapping[Any, Any]) -> None:
+        """Take the attributes of an object, of which some may be containers."""
+        found = _candidates_among(fields)
+        if found is not None:
+            held = [each for each in list(fields.values()) if length_of(each)]
+            self._beside.update((id(each), found) for each in held)
+
+    def add_container(self, value: Any, place: tuple[str, str]) -> None:
+        """Take a container, which may have its limit itself."""
+        fields = instance_dict(value)
+        own = _candidates_among(fields) if fields else None
+        found = self._beside.get(id(value)) if own is None else own
+        if found is not None:
+            self._beside[id(value)] = found
+            self.numbers.setdefault(place, set()).update(found.numbers)
+
+    def limit_of(self, value: Any, place: tuple[str, str]) -> int | None:
+        """Limit of a container; None if it has none, or has passed it."""
+        found = self._beside.get(id(value))
+        length = length_of(value) or 0
+        if found is None:
+            return None
+        known = self._before.get(place, set())
+        likely = [n for n in found.numbers & known if length <= n <= _MOST_LEFT * length]
+        limits = found.limits or likely
+        return limits[0] if len(limits) == 1 and length <= limits[0] else None
 
 
-def limit_among(fields: Mapping[Any, Any]) -> int | None:
-    """Number of objects that the one attribute with such a name says; None without it."""
-    limits = [each for name, each in list(fields.items()) if _is_limit(name, each)]
-    return limits[0] if len(limits) == 1 else None
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Attributes that are limits by their names, and those that may be."""
+
+    limits: list[int]
+    numbers: set[int]
 
 
-def _is_limit(name: Any, value: Any) -> bool:
-    return type(value) is int and value > 0 and type(name) is str and name.strip("_") in _LIMITS
+def _candidates_among(fields: Mapping[Any, Any]) -> _Candidates | None:
+    named = [
+        (name.strip("_"), each)
+        for name, each in list(fields.items())
+        if type(each) is int and each > 0 and type(name) is str
+    ]
+    limits = [each for name, each in named if name in _LIMITS]
+    numbers = {each for name, each in named if name not in _LIMITS and _may_be_limit(name)}
+    return _Candidates(limits, numbers) if limits or numbers else None
 
+
+@functools.lru_cache(maxsize=1024)
+def _may_be_limit(name: str) -> bool:
+    words = {each.lower() for each in _WORD.findall(name)}
+    is_alone = words <= _ALONE and len(words) == 1
+    return is_alone or (not words.isdisjoint(_OF_LIMITS) and words.isdisjoint(_OF_OTHERS))
+
+
+_MOST_LEFT: Final = 2
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+_ALONE: Final = frozenset({"n", "k", "size", "length", "len", "last"})
+"""Names of one word."""
+
+_OF_LIMITS: Final = frozenset(
+    {
+        "max",
+        "maximum",
+        "maxsize",
+        "maxlen",
+        "maxitems",
+        "limit",
+        "cap",
+        "capacity",
+        "bound",
+        "most",
+    }
+    | {"cache", "buffer", "memory", "queue", "window", "history", "pool", "replay", "keep", "lru"}
+)
+"""Words of which a name may have one."""
+
+_OF_OTHERS: Final = frozenset(
+    {"epoch", "epochs", "step", "steps", "batch", "batches", "iter", "iters", "iteration"}
+    | {"iterations", "fold", "folds", "trial", "trials", "fit", "fits", "run", "runs"}
+    | {"time", "seconds", "bytes", "mb"}
+)
+"""Words of names for how long a training goes on, as long as a container that gets one object each
+epoch, and for other quantities."""
 
 _LIMITS: Final = frozenset(
     {"maxsize", "max_size", "maxlen", "max_len", "capacity", "limit", "max_items", "max_entries"}

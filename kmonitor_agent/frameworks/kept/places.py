@@ -24,7 +24,7 @@ from kmonitor_agent.frameworks.kept.closures import attributes_of_function, clos
 from kmonitor_agent.frameworks.kept.containers import length_of
 from kmonitor_agent.frameworks.kept.sizes import held_beside
 from kmonitor_agent.frameworks.kept.tasks import TASKS
-from kmonitor_agent.frameworks.script_files import is_script_file
+from kmonitor_agent.frameworks.script_files import is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_name,
     instance_dict,
@@ -153,6 +153,27 @@ def names_of_shell() -> dict[str, Any]:
     shell = running_shell()
     names = None if shell is None else safe_getattr(shell, "user_ns")
     return names if type(names) is dict else {}
+
+
+class Owners:
+    """Names of the objects whose attributes are searched, in one search.
+
+    They are named by their classes; an object of a private class of a library, which the script
+    does not know, by the object that holds it. All objects of such a class have the name of the
+    first, so that the name of a linked one does not get longer.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}  # by class
+
+    def name_of(self, kind: type, place: str) -> str:
+        """Name of an object of a class that was found in a place."""
+        name = class_name(kind)
+        if not name.startswith("_") or is_of_script(kind):
+            return name
+        holder, _, attribute = place.rpartition(".")
+        named = holder if holder and attribute.startswith("_") else place
+        return self._names.setdefault(id(kind), named)
 
 
 def library_places() -> Iterator[tuple[Any, str]]:

@@ -2,10 +2,10 @@
 """Search for objects that a script keeps: contents of lists, dicts and attributes, by place.
 
 It begins where a script keeps things (variables of its modules, and of its functions in all
-threads, its callbacks and models, what the model that is fitted is made of and compiled with, the
-data of the fit) and where libraries keep them for it (pyplot's figures, a notebook's `Out`, the
-last traceback, finalizers, handlers of `logging`, TensorFlow's root graph), and follows attributes
-and containers from there. Objects of Keras itself only lead to those of the script, and objects of
+threads, its callbacks, the model and the data of the fit) and where libraries keep them for it
+(pyplot's figures, a notebook's `Out`, the last traceback, finalizers, handlers of `logging`,
+TensorFlow's root graph), and follows attributes, containers, and what models are made of and
+compiled with from there. Objects of Keras itself only lead to those of the script, and objects of
 Python's library are containers or nothing. That takes 1 to 15 ms, where a walk over all objects of
 the garbage collector takes 60 to 100 ms in a process with TensorFlow, and finds arrays too, which
 the collector does not track. Objects kept elsewhere, in a cache of another library or by native
@@ -46,10 +46,10 @@ from kmonitor_agent.frameworks.kept.containers import (
 )
 from kmonitor_agent.frameworks.kept.fixed_lengths import (
     ARRAY,
+    Limits,
+    Numbers,
     entries_of_array,
     filled_part,
-    limit_among,
-    limits_beside,
 )
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
@@ -65,6 +65,7 @@ from kmonitor_agent.frameworks.kept.members import (
 )
 from kmonitor_agent.frameworks.kept.places import (
     FINALIZERS,
+    Owners,
     data_of_fits,
     iterated_by,
     library_places,
@@ -94,7 +95,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
-from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with
+from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with, has_layers
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
     class_name,
@@ -156,10 +157,12 @@ class KeptObjectWalk:
         least_bytes: Minimum size of a place in the result, bytes.
         graphs_before: `graphs` of the search before.
         spaces_before: `spaces` of the search before.
+        numbers_before: `numbers` of the search before.
 
     Attributes:
         lengths: Number of items in each place, without entries that are None as yet.
         spaces: Number of entries in each place where some are None, or were at the search before.
+        numbers: Numbers beside each place that may be its limit.
         graphs: Graphs of PyTorch's tensors in each place.
         is_cut_short: True if time ran out, so that part of the result is missing.
         n_visited: Number of objects that were visited.
@@ -172,6 +175,7 @@ class KeptObjectWalk:
         least_bytes: float = LEAST_BYTES,
         graphs_before: Graphs | None = None,
         spaces_before: Mapping[Place, int] | None = None,
+        numbers_before: Numbers | None = None,
     ) -> None:
         self._least_bytes = least_bytes
         self.graphs: Graphs = {}
@@ -181,8 +185,10 @@ class KeptObjectWalk:
         self.lengths: dict[Place, int] = {}
         self.spaces: dict[Place, int] = {}
         self._spaces_before = spaces_before or {}
-        self._limits: dict[int, int] = {}  # maximum lengths that the script's objects say
+        self._limits = Limits(numbers_before or {})
+        self.numbers = self._limits.numbers
         self._names: dict[int, str] = {}  # variables of modules, which are named after these
+        self._owners = Owners()
         self._variables: dict[int, tuple[ObjectSize, str]] = {}  # arrays by their memory
         self.n_visited = 0
         self._before = lengths_before
@@ -219,10 +225,7 @@ class KeptObjectWalk:
             kind: Any = type(callback)
             self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
         self._waiting.append((model, class_name(type(model))))
-        for part in (*all_layers_of(model), *compiled_with(model), *data_of_fits()):
-            kind = type(part)
-            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
-                self._waiting.append((part, class_name(kind)))
+        self._add_own(data_of_fits())
         self._follow(self.n_visited + _NEAR_THE_FIT)
         rest, self._waiting = self._waiting, deque()
         for name, variables in (*variables_of_calls(), *modules):
@@ -362,8 +365,18 @@ class KeptObjectWalk:
         elif is_exactly(value, *_PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif is_followed(kind):
-            self._limits.update(limits_beside(instance_dict(value)))
-            self._add_names(attributes_of(value), class_name(kind))
+            fields = instance_dict(value)
+            self._limits.add_owner(fields)
+            self._add_names(attributes_of(value), self._owners.name_of(kind, place))
+            if has_layers(fields):
+                self._add_own([*all_layers_of(value), *compiled_with(value)])
+
+    def _add_own(self, parts: Iterable[Any]) -> None:
+        """Follow those parts of a model, or of what it is given, that are the script's own."""
+        for part in parts:
+            kind: Any = type(part)
+            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
+                self._waiting.append((part, class_name(kind)))
 
     def _add_subclasses(self, kind: type) -> None:
         found = subclasses_of(kind)
@@ -377,6 +390,7 @@ class KeptObjectWalk:
         counted = value if part is None else part
         self._containers.setdefault(key, []).append(counted)
         self.lengths[key] = self.lengths.get(key, 0) + (length_of(counted) or 0)
+        self._limits.add_container(value, key)
         return key
 
     def _part_of(self, value: Any, place: Place) -> Series | None:
@@ -394,9 +408,7 @@ class KeptObjectWalk:
         if self._spaces_before.get(place) != self.spaces.get(place):
             return None  # seen for the first time, or its entries become more
         own = capacity_of(value)
-        limit = self._limits.get(id(value)) or limit_among(instance_dict(value))
-        is_within = limit is not None and (length_of(value) or 0) <= limit
-        return limit if own is None and is_within else own
+        return self._limits.limit_of(value, place) if own is None else own
 
     def _is_full(self, value: Any, place: Place) -> bool:
         return (length_of(value) or 0) >= (self._capacity(value, place) or sys.maxsize)

@@ -30,8 +30,12 @@ _MOST_READ: Final = 1000
 _MOST_OF_ONE: Final = 400
 """Maximum number of operations that are read with what they saved: in a search, of a graph."""
 
-_MOST_FOLLOWED: Final = 2000
-"""Maximum number of operations among which those of the search before are looked for."""
+_MOST_FOLLOWED: Final = 10_000
+"""Maximum number of operations that are followed back in a search: 20 ms. A sum of losses takes
+one or two for each step."""
+
+_MOST_SWEPT: Final = 2000
+"""Maximum number of operations of all kinds among which those of the search before are sought."""
 
 _OPERATION_BYTES: Final = 500
 """Approximate size of an operation without the tensors it saved.
@@ -105,6 +109,7 @@ class GraphReader:
         self.n_read = 0
         self._slots: dict[int, _Slots] = {}
         self._n_followed = 0
+        self._n_swept = 0
         autograd = instance_dict(sys.modules.get("torch._C._autograd"))
         self._saved_tensor = autograd.get("SavedTensor")
         self._data = own_attributes(self._saved_tensor).get("data") if self._saved_tensor else None
@@ -119,6 +124,8 @@ class GraphReader:
         head = tensor.grad_fn
         if before is not None and self._number(head) == before.newest:
             return before
+        if before is not None and self._n_followed >= _MOST_FOLLOWED:
+            return None
         if before is None or not self._contains(head, before.newest):
             return self.added_to(tensor)
         added = self.added_to(tensor, before.newest)
@@ -147,11 +154,64 @@ class GraphReader:
 
     def _contains(self, head: Any, number: int) -> bool:
         """True if an operation is in a graph; of joined graphs the oldest is followed first."""
+        if self._leads_to(head, number):
+            return True
         for found, _, _ in self._operations(head, number, newest_first=False):
-            self._n_followed += 1
-            if found == number or self._n_followed >= _MOST_FOLLOWED:
+            self._n_swept += 1
+            if found == number or self._n_swept >= _MOST_SWEPT:
                 return found == number
         return False
+
+    def _leads_to(self, head: Any, number: int) -> bool:
+        """True if an operation is found by steps that repeat, or these do not end.
+
+        A sum that grows takes one from the newest addition to the one before it. The operations of
+        what is added, which may be hundreds, are read for the first such step only.
+        """
+        node = head
+        steps: dict[int, _Step] = {}  # by the class that they begin at
+        while self._number(node) != number:
+            if self._n_followed >= _MOST_FOLLOWED:
+                return True
+            self._n_followed += 1
+            kind: Any = type(node)
+            then = self._after(node, steps.get(id(kind)), number)
+            if then is None:
+                step = self._step_from(node, number)
+                if step is None:
+                    return False
+                steps[id(kind)] = step
+                then = self._after(node, step, number)
+            node = then
+        return True
+
+    def _after(self, node: Any, step: "_Step | None", least: int) -> Any:
+        """Operation that a step leads to; None if it does not lead as far back as before."""
+        for index in () if step is None else step.inputs:
+            inputs = self._inputs(node)
+            number = self._number(inputs[index]) if index < len(inputs) else None
+            if number is None or not least <= number < _OF_LEAVES:
+                return None
+            node = inputs[index]
+            if number == least:
+                return node
+        return node if step is not None and step.kind == id(type(node)) else None
+
+    def _step_from(self, head: Any, least: int) -> "_Step | None":
+        """Step to the newest operation through which all earlier ones are reached."""
+        seen: set[int] = set()
+        waiting: list[tuple[int, tuple[Any, ...], Any]] = [(0, (), head)]
+        while waiting and self._n_followed < _MOST_FOLLOWED:
+            _, way, node = heapq.heappop(waiting)
+            if way and not waiting:
+                return _Step.along(way, node)
+            self._n_followed += 1
+            for index, each in enumerate(self._inputs(node)):
+                number = self._number(each)
+                if number is not None and least <= number < _OF_LEAVES and number not in seen:
+                    seen.add(number)
+                    heapq.heappush(waiting, (-number, (index, way), each))
+        return None
 
     def _newest_part(self, head: Any, after: int) -> "_Part":
         """Operations with numbers above `after`, as many as may be read."""
@@ -221,6 +281,28 @@ class GraphReader:
             except RuntimeError:  # released
                 continue
         return [each for each in found if type(each) is self._saved_tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Way from an operation to an earlier one.
+
+    Attributes:
+        inputs: Index of the input that is followed, for each operation on the way.
+        kind: Identity of the class of the operation that it leads to.
+    """
+
+    inputs: tuple[int, ...]
+    kind: int
+
+    @classmethod
+    def along(cls, way: tuple[Any, ...], end: Any) -> "_Step":
+        """Return the step to an operation; `way` is its last index and the way before that."""
+        inputs: list[int] = []
+        while way:
+            index, way = way
+            inputs.append(index)
+        return cls(tuple(reversed(inputs)), id(type(end)))
 
 
 @dataclass(slots=True)

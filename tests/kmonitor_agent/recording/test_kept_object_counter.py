@@ -84,6 +84,12 @@ class Process:
             self.fit.last_steps = StepTimes(100, step_s, step_s, step_s, step_s, step_s)
             self.end_epochs(0.0)
 
+    def let_counts_take(self, seconds: float) -> None:
+        def model() -> None:
+            self._worked_s += seconds
+
+        self.fit.model = model
+
     def end_epochs(self, *rises_mib: float) -> None:
         """Train this many epochs, in each of which memory rises."""
         for rise_mib in rises_mib:
@@ -189,6 +195,44 @@ def test_short_epochs_are_counted_together():
     process.end_epochs(*[4.0] * 12)
 
     assert any(each.kept for each in process.counts)
+
+
+def test_a_count_that_takes_somewhat_longer_than_allowed_is_completed():
+    process = Process(epoch_s=1.0)
+    process.let_counts_take(0.03)
+
+    process.end_epochs(*[4.0] * 5)
+
+    assert [each.seconds for each in process.counts] == [pytest.approx(0.03)] * 2
+
+
+def test_a_count_that_takes_much_longer_than_allowed_is_stopped():
+    process = Process(epoch_s=1.0)
+    process.let_counts_take(0.1)
+
+    process.end_epochs(*[4.0] * 6)
+
+    assert [each.kept for each in process.counts] == [[]]
+
+
+@pytest.mark.parametrize("cost_s", [0.005, 0.015, 0.03])
+def test_counts_take_a_hundredth_of_the_time_on_average(cost_s: float):
+    process = Process(epoch_s=1.0)
+    process.let_counts_take(cost_s)
+
+    process.end_epochs(*[4.0] * 90)
+
+    taken_s = sum(each.seconds for each in process.counts)
+    assert min(0.8, 85 * cost_s) <= taken_s <= 0.91
+
+
+def test_a_long_time_without_a_count_does_not_pay_for_many():
+    process = Process(epoch_s=1.0)
+    process.let_counts_take(0.03)
+
+    process.end_epochs(*[0.0] * 100, *[4.0] * 9)
+
+    assert [each.t_s for each in process.counts if each.seconds] == [103.0, 104.0, 106.0, 109.0]
 
 
 def test_a_count_that_fails_says_why_and_raises_nothing():

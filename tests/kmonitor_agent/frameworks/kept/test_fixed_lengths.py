@@ -39,7 +39,11 @@ def searched(
     walk = None
     for _ in range(times):
         grow()
-        walk = KeptObjectWalk(walk and walk.lengths, spaces_before=walk and walk.spaces)
+        walk = KeptObjectWalk(
+            walk and walk.lengths,
+            spaces_before=walk and walk.spaces,
+            numbers_before=walk and walk.numbers,
+        )
         by_size = walk.search([recorder], None)
         found.append({each.place: each for each in reversed(by_size)})
     return found
@@ -121,6 +125,15 @@ class CacheItself(OrderedDict[int, Any]):
         ({"maxsize": 20.0}, None),
         ({"maxsize": 20, "limit": 40}, None),
         ({"epochs": 20}, None),
+        ({"n": 20}, 20),
+        ({"cacheSize": 20}, 20),
+        ({"_max_cached": 20, "seed": 17}, 20),
+        ({"n": 1000}, None),
+        ({"n": 15}, None),
+        ({"n": 20, "size": 30}, None),
+        ({"max_epochs": 20}, None),
+        ({"batch_size": 20}, None),
+        ({"n": 20, "maxsize": 18}, 18),
     ],
 )
 def test_a_number_beside_a_container_may_be_its_limit(
@@ -163,6 +176,29 @@ def test_a_cache_of_the_script_that_replaces_its_oldest_is_full():
     named = [(each.container, each.count, each.capacity) for each in found]
     assert named == [("OrderedDict", n, 6) for n in (4, 6, 6, 6)]
     assert [each.n_bytes for each in found] == [each.count * MIB for each in found]
+
+
+def test_a_number_that_changes_is_no_limit():
+    cache: Any = Cache(n=0)
+
+    def grow() -> None:
+        cache.held.update({len(cache.held) + n: array() for n in range(4)})
+        cache.n = len(cache.held)
+
+    found = [each["Cache.held"] for each in searched(Recorder(cache), grow)]
+
+    assert [(each.count, each.capacity) for each in found] == [(n, None) for n in (4, 8, 12, 16)]
+
+
+def test_a_number_that_is_passed_is_no_limit():
+    cache: Any = Cache(n=10)
+
+    def grow() -> None:
+        cache.held.update({len(cache.held) + n: array() for n in range(4)})
+
+    found = [each["Cache.held"].capacity for each in searched(Recorder(cache), grow)]
+
+    assert found == [None, 10, None, None]
 
 
 class Hostile:

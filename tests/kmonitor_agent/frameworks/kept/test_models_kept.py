@@ -1,5 +1,6 @@
 """Models and data sets that are kept: their size is known where it is that of their tensors."""
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -86,6 +87,66 @@ def test_size_of_models_with_compiled_steps_is_known_only_if_the_steps_are_small
 
     assert found.kind == "keras.Model"
     assert (found.n_bytes is not None) is is_known
+
+
+class Kept:
+    """Keeps arrays for a metric, a loss or a layer of the script's."""
+
+    newest: Any = None  # refers weakly
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        Kept.newest = weakref.ref(self)
+
+
+def with_metric() -> Any:
+    class Scores(keras.metrics.MeanMetricWrapper):
+        pass
+
+    metric = Scores(keras.losses.mean_squared_error)
+    metric.kept = Kept()
+    made = model(4)
+    made.compile("sgd", "mse", metrics=[metric])
+    return made
+
+
+def with_loss() -> Any:
+    kept = Kept()
+
+    def loss(actual: Any, predicted: Any) -> Any:
+        assert kept is not None
+        return predicted - actual
+
+    made = model(4)
+    made.compile("sgd", loss)
+    return made
+
+
+def with_layer() -> Any:
+    class Scale(keras.layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return inputs
+
+    layer = Scale()
+    layer.kept = Kept()
+    return keras.Sequential([keras.Input((256,)), keras.Sequential([layer])])
+
+
+@pytest.mark.parametrize("make", [with_metric, with_loss, with_layer])
+@pytest.mark.parametrize("wrap", [lambda made: made, lambda made: {"judge": made}])
+def test_parts_of_a_model_that_is_not_fitted_are_searched(
+    make: Callable[[], Any], wrap: Callable[[Any], Any]
+):
+    recorder = Recorder(wrap(make()))
+    lengths = None
+    found: list[KeptObjects] = []
+    for _ in range(3):
+        Kept.newest().held.extend(np.zeros(MIB // 8) for _ in range(2))
+        walk = KeptObjectWalk(lengths)
+        found = walk.search([recorder], None)
+        lengths = walk.lengths
+
+    assert [(each.place, each.count) for each in found] == [("Kept.held", 6)]
 
 
 def sliced(mib: int) -> Any:

@@ -14,7 +14,8 @@ from collections import ChainMap, Counter, namedtuple
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from types import MappingProxyType, SimpleNamespace
+from pathlib import Path
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -519,3 +520,52 @@ def test_calls_of_other_threads_are_searched_unless_a_debugger_traces_them(
         (each.place, each.container, each.count) for each in found
     }
     assert is_found == (hook is None)
+
+
+OF_A_LIBRARY = """
+class _Info:
+    def __init__(self):
+        self.trials = []
+        self.next = None
+
+class Storage:
+    def __init__(self):
+        self._infos = {0: _Info()}
+"""
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    made = ModuleType("some_library")
+    made.__file__ = str(tmp_path / "site-packages" / "some_library.py")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    exec(compile(OF_A_LIBRARY, made.__file__, "exec"), vars(made))  # noqa: S102 - as imported
+    return made
+
+
+def places_of(recorder: Recorder, held: list[Any]) -> list[str]:
+    """Places in which a list of arrays that grows is found."""
+    walk = None
+    found: list[Any] = []
+    for _ in range(3):
+        held += [data(), data()]
+        walk = KeptObjectWalk(walk and walk.lengths)
+        found = walk.search([recorder], None)
+    return [each.place for each in found]
+
+
+def test_what_a_private_class_of_a_library_keeps_is_named_after_its_holder(library: Any):
+    recorder = Recorder([library.Storage()])
+
+    assert places_of(recorder, recorder.held[0]._infos[0].trials) == ["Storage.trials"]
+
+
+def test_names_of_linked_objects_of_a_library_do_not_get_longer(library: Any):
+    recorder = Recorder([library.Storage()])
+    first = last = recorder.held[0]._infos[0]
+    for _ in range(2):
+        last.next = SimpleNamespace(inner=library._Info())
+        last = last.next.inner
+
+    assert first.next is not None
+    assert places_of(recorder, last.trials) == ["Storage.trials"]

@@ -97,6 +97,57 @@ def test_graphs_grow_by_all_operations_although_few_are_read():
     ] * 2
 
 
+Add = Callable[[Any, Any], Any]
+
+SUMS: dict[str, tuple[Add, int]] = {
+    "plain": (lambda total, loss: total + loss, 3),
+    "of two parts": (lambda total, loss: total + 0.5 + loss * 2.0 * 2.0, 6),
+    "that decays": (lambda total, loss: total * 0.9 + loss, 4),
+    "behind the loss": (lambda total, loss: loss + (loss * 2.0 + total), 5),
+}
+
+
+def counts_of_sums(add: Add, steps: int, *, resets: bool = False) -> list[int]:
+    """Numbers of operations of a total that a script adds each loss to."""
+    recorder = Recorder()
+    weight = torch.ones(2, requires_grad=True)
+    recorder.held = torch.zeros(())
+    walk: Any = None
+    found: list[KeptObjects] = []
+    for _ in range(4):
+        recorder.held = torch.zeros(()) if resets else recorder.held
+        for _ in range(steps):
+            recorder.held = add(recorder.held, (weight * weight).mean())
+        before = (None, {}) if walk is None else (walk.lengths, walk.graphs)
+        walk = KeptObjectWalk(before[0], least_bytes=0.0, graphs_before=before[1])
+        found += [each for each in walk.search([recorder], None) if each.kind == GRAPH]
+    return [each.count for each in found if each.place == "Recorder.held"]
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_many_steps_grow_by_all_operations(name: str):
+    add, operations = SUMS[name]
+
+    counts = counts_of_sums(add, 1500)
+
+    assert [later - earlier for earlier, later in pairwise(counts)] == [
+        pytest.approx(1500 * operations, rel=0.02)
+    ] * 3
+
+
+def test_sums_of_more_steps_than_are_followed_grow():
+    counts = counts_of_sums(SUMS["that decays"][0], 6000)
+
+    assert [later - earlier for earlier, later in pairwise(counts)] == [
+        pytest.approx(6000 * 4, rel=0.02)
+    ] * 3
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_that_begin_again_do_not_grow(name: str):
+    assert len(set(counts_of_sums(SUMS[name][0], 1500, resets=True))) == 1
+
+
 def test_graph_of_the_latest_step_does_not_grow():
     def keep(recorder: Recorder, loss: Any) -> None:
         recorder.held = loss
