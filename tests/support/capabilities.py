@@ -16,8 +16,8 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
 
-_IMPORTED = re.compile(r"^(?:from|import)\s+([\w.]+)", re.MULTILINE)
-"""Names that a file imports at module level."""
+_IMPORTED = re.compile(r"^(?:from|import)\s+([\w.]+)(?:\s+import\s+(\w+)$)?", re.MULTILINE)
+"""Names that a file imports at module level, and the one that is imported from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ CAPABILITIES = (
         tests="the tests with a PostgreSQL server",
         missing=postgres_missing,
         allowed_by="ALLOW_NO_POSTGRESQL",
-        modules=("psycopg", "kmonitor.hub.store.postgresql"),
+        modules=("psycopg", "kmonitor.hub.store.postgresql", "kmonitor.hub.history_move"),
     ),
     Capability(
         marker="prometheus_server",
@@ -191,7 +191,10 @@ CAPABILITIES = (
 @functools.cache
 def _imported_by(file: Path) -> frozenset[str]:
     """Modules that a file imports at module level, through our own support modules as well."""
-    names = set(_IMPORTED.findall(file.read_text(encoding="utf-8")))
+    found = _IMPORTED.findall(file.read_text(encoding="utf-8"))
+    names = {module for module, _ in found} | {
+        f"{module}.{name}" for module, name in found if name
+    }
     for name in list(names):
         if name.startswith("tests.support."):
             support = _ROOT.joinpath(*name.split(".")).with_suffix(".py")
