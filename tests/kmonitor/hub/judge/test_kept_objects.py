@@ -391,9 +391,12 @@ def test_a_graph_that_grows_with_kept_datasets_has_them_as_its_cause():
     assert (verdict.kept.place, verdict.advice[0]) == ("train.folds", "one_dataset")
 
 
-def test_histories_say_who_keeps_models_that_are_built_anew():
+@pytest.mark.parametrize(
+    ("kind", "advice"), [("keras.History", "history_dict"), ("keras.Model", "drop_models")]
+)
+def test_what_keeps_models_that_are_built_again_is_named(kind: str, advice: str):
     def histories(unit: int) -> list[KeptObjects]:
-        return [KeptObjects("keras.History", unit, None, container="list", place="train.runs")]
+        return [KeptObjects(kind, unit, None, container="list", place="train.runs")]
 
     def with_allocator() -> Iterator[Event]:
         grows = Growing(ram_mib=8.0, traces=3, epochs_a_fit=1)
@@ -408,7 +411,7 @@ def test_histories_say_who_keeps_models_that_are_built_anew():
 
     assert verdict.cause == "rebuilt"
     assert verdict.kept is not None
-    assert (verdict.kept.place, verdict.advice[0]) == ("train.runs", "history_dict")
+    assert (verdict.kept.place, verdict.advice[0]) == ("train.runs", advice)
 
 
 @pytest.mark.parametrize(
