@@ -80,7 +80,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
 def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """Smallest sample of each unit, or memory at its end where hardly a sample falls into it.
 
-    One sample would be of its beginning, the next of its end. Growth that came with a batch larger
+    One sample would be of its beginning, the next of its end. Growth that came with data larger
     than all before is left out, and an allocator's pool grows when it takes a region.
     """
     is_short = _are_short(metric, units)
@@ -91,8 +91,9 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
         moved = moved_to_regions(units)
         values += moved if is_short else np.concatenate((moved[:1], moved[:-1]))
         values += _unread_children(units)
-    adjusted = _by_steps if kind in COUNTED_WITHIN and not is_short else _without_batches
-    return adjusted(values, units)
+    if kind in COUNTED_WITHIN and not is_short:
+        return _by_steps(values, units)
+    return _without_batches(metric, values, units)
 
 
 _RISES: Final = 2.0**20
@@ -150,21 +151,71 @@ def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
     return np.interp(even, steps[is_finite], values[is_finite])
 
 
-def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
-    """Memory as if units with the largest batch so far, and the next, had grown as the others do.
+def _without_batches(metric: VerdictMetric, values: Floats, units: Sequence[Unit]) -> Floats:
+    """Memory as if units with the largest data so far, and the next, had grown as the others do.
 
-    A unit's smallest sample may be of its beginning. If batches grow again and again the trend
-    would be gone with them: then everything is judged.
+    A unit's smallest sample may be of its beginning. If data grows again and again the trend would
+    be gone with it: then everything is judged.
     """
+    rises = np.nan_to_num(np.diff(values))
     batches = _array(unit.kind[1] or 0.0 for unit in units)
     is_larger = (batches[1:] > np.maximum.accumulate(batches)[:-1]) & (batches[:-1] > 0.0)
-    if not is_larger.any() or is_larger.sum() > _MOST_LARGER * len(units):
+    n_larger = int(is_larger.sum())
+    for start, is_of_stage in _stages(metric, rises, units):
+        n_larger += not is_larger[start]
+        is_larger |= is_of_stage
+    if not n_larger or n_larger > _MOST_LARGER * len(units):
         return values
     is_larger[1:] |= is_larger[:-1]
-    rises = np.nan_to_num(np.diff(values))
     usual = max(0.0, median(rises[~is_larger]))
     more = np.where(is_larger, np.maximum(rises - usual, 0.0), 0.0)
     return values - np.concatenate(([0.0], np.cumsum(more)))
+
+
+def _stages(
+    metric: VerdictMetric, rises: Floats, units: Sequence[Unit]
+) -> Iterable[tuple[int, NDArray[np.bool_]]]:
+    """Beginnings of stages of a curriculum, as of larger images or longer texts, and their jumps.
+
+    Memory jumps, and from then on each step takes more work. What a script keeps every few units
+    takes a step no longer, or comes evenly.
+
+    Args:
+        metric: RAM holds what the processor works on, VRAM what the step waits for.
+        rises: Change of memory to each unit from the one before, bytes, `[n - 1]`.
+    """
+    if metric == "vram":
+        work = _array(unit.step_s for unit in units)
+    else:
+        work = _array(unit.cpu_s / unit.steps if unit.steps else math.nan for unit in units)
+    least = max(_RISES, _JUMP * median(rises)) if len(rises) else _RISES
+    jumps = [int(at) for at in np.flatnonzero(rises >= least) if _is_more_from(int(at) + 1, work)]
+    while jumps:
+        of_stage = [at for at in jumps if at < jumps[0] + _BESIDE]
+        is_of_stage = np.zeros(len(rises), dtype=np.bool_)
+        is_of_stage[of_stage] = True
+        yield jumps[0], is_of_stage
+        jumps = jumps[len(of_stage) :]
+
+
+def _is_more_from(at: int, work: Floats) -> bool:
+    before = work[max(1, at - _BESIDE) : at]  # the first unit compiles
+    after = work[at : at + _BESIDE]
+    before = before[before > 0.0]
+    after = after[after > 0.0]
+    if not len(before) or len(after) < _FEWEST_AFTER:
+        return False
+    return median(after) >= _MORE_WORK * median(before)
+
+
+_JUMP: Final = 3.0
+"""Times the usual rise from which it is a jump."""
+
+_BESIDE: Final = 3
+_FEWEST_AFTER: Final = 2
+"""Units before and after a jump whose work is compared; one that takes longer is no stage."""
+
+_MORE_WORK: Final = 1.1
 
 
 def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, float]]:
