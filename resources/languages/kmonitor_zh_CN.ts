@@ -7263,6 +7263,11 @@
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>it has fallen back, and may rise again</source>
+        <translation>已回落，之后可能再次上升</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>it holds no more than {n} objects, but they are growing</source>
         <translation>它最多容纳 {n} 个对象，但这些对象在增大</translation>

@@ -187,6 +187,8 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     is_over = verdict.cause == "data_cache" or is_about_full_place(verdict)
     cause = "" if is_over else cause_text(verdict)
     rate = "" if is_over or _has_size(verdict) else _rate_of_memory(verdict)
+    if verdict.state == "cleared" and verdict.metric in _MEMORY and (verdict.rise or 0.0) < 0.0:
+        rate = tr("it has fallen back, and may rise again")
     details = "; ".join(part for part in (rate, cause, in_vain_text(verdict)) if part)
     return f"{text}: {details}" if details else text
 
@@ -199,13 +201,14 @@ def _has_size(verdict: Verdict) -> bool:
 
 def _rate_of_memory(verdict: Verdict) -> str:
     """Growth of memory per unit; empty for other metrics, and for memory that does not grow."""
-    is_open = verdict.state in _OPEN and verdict.metric in {"ram", "vram"}
+    is_open = verdict.state in _OPEN and verdict.metric in _MEMORY
     if not is_open or verdict.slope is None or verdict.slope <= 0.0:
         return ""
     return rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
 
 
 _OPEN: Final = frozenset({"growing", "suspected", "slowing"})
+_MEMORY: Final = frozenset({"ram", "vram"})
 
 
 def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:

@@ -231,6 +231,15 @@ def test_growth_without_a_size_of_its_cause_has_that_of_memory(
     assert ": +8.10 MiB / epoch; " in text
 
 
+def test_memory_that_was_given_back_may_rise_again():
+    cleared = replace(LEAK, state="cleared", cause="")
+
+    text = verdict_headline(replace(cleared, rise=-8.0 * MIB))
+
+    assert text == "no longer growing: it has fallen back, and may rise again"
+    assert verdict_headline(cleared) == "no longer growing"
+
+
 def test_growth_with_a_size_of_its_cause_says_it_once():
     assert verdict_headline(KEPT).count("/ epoch") == 1
     assert "MiB" not in verdict_headline(replace(LEAK, metric="graph"))
