@@ -317,6 +317,9 @@ DATASET: Final = "tf.data.Dataset"
 GRAPH: Final = "torch.autograd.graph"
 """Kind of kept objects that are operations, counted although no container holds them."""
 
+ROOT_GRAPH: Final = "tf.Graph"
+"""Place that keeps Python functions of datasets, each with operations of its own."""
+
 BOUND_METHOD: Final = "method"
 """Kind of kept objects that each keep the object that they belong to."""
 
@@ -341,7 +344,7 @@ _OF_PLACES: Final = {
     "Out": Remedy.RESET_OUT,
     "sys.last_traceback": Remedy.CLEAR_LAST,
     "matplotlib.pyplot": Remedy.CLOSE_FIGURES,
-    "tf.Graph": Remedy.DATASET_ONCE,
+    ROOT_GRAPH: Remedy.DATASET_ONCE,
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,

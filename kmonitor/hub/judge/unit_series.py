@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kmonitor.base.trend import median
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
-from kmonitor.hub.judge.causes import DATASET, GRAPH, TRACED_FUNCTION
+from kmonitor.hub.judge.causes import DATASET, GRAPH, ROOT_GRAPH, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
@@ -348,9 +348,25 @@ def _kept_counter(
     if has_size and not kept.container and kept.kind != GRAPH:
         # An attribute of several objects: which of them are found may differ from count to count.
         found = [None if each is None or each.count != kept.count else each for each in found]
-    values = _array(map(_bytes_of if has_size else _count_of, found))
+    counts = _array(map(_count_of, found))
+    values = _without_dips(_array(map(_bytes_of, found)), counts) if has_size else counts
     kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
     return Counter(kind, values, kept=kept, has_stopped=has_stopped)
+
+
+def _without_dips(n_bytes: Floats, counts: Floats) -> Floats:
+    """Bytes of a place as if objects that came were as large as those before them.
+
+    Of many objects a few are measured, of a set other ones at each count: their size scatters.
+    Only where more objects seem to take less, by less than one of them, it is corrected.
+    """
+    corrected = n_bytes.copy()
+    for before, at in pairwise(np.flatnonzero(np.isfinite(n_bytes))):
+        each = corrected[before] / max(1.0, counts[before])
+        is_more = counts[at] > counts[before]
+        if is_more and 0.0 <= corrected[before] - n_bytes[at] < each:
+            corrected[at] = each * counts[at]
+    return corrected
 
 
 _STOPPED: Final = 2
@@ -379,7 +395,9 @@ def _of_place(
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
-    return kept is not None and kept.kind in {DATASET, TRACED_FUNCTION}
+    if kept is None:
+        return False
+    return kept.kind in {DATASET, TRACED_FUNCTION} or kept.place == ROOT_GRAPH
 
 
 def _bytes_of(kept: KeptObjects | None) -> float:

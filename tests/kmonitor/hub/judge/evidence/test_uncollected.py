@@ -219,14 +219,6 @@ def test_objects_are_growing_if_one_count_shows_where_they_are_kept():
     assert alarm.unit <= 15
 
 
-def test_a_list_that_is_emptied_now_and_then_is_no_garbage():
-    emptied = set(range(12, 48, 12))
-    verdicts = ram_verdicts(run(growing((0.0, 3.0), 48, emptied, survives=0.0)))
-
-    assert all(one.cause != "uncollected" for one in verdicts)
-    assert all(one.state in {"steady", "cleared"} for one in verdicts[20:])
-
-
 def test_mapped_pages_beside_few_objects_are_growing():
     alarm = first_alarm(ram_verdicts(run(growing((0.1, 0.1), 30, mapped_mib=5.0))))
 
