@@ -361,8 +361,8 @@ def kept_since_start(
 ) -> list[CounterGrowth]:
     """Growth of places that were counted once, and hold an object for each unit until then.
 
-    Short units are not all counted. What a place holds came since the start if it is no more than
-    has come to memory meanwhile.
+    Short units are not all counted. Objects of a place came since the start if they are no larger
+    than the growth of memory meanwhile.
 
     Args:
         counters: Counts over the same units as the judged series, from the first one on.

@@ -177,8 +177,8 @@ def _stages(
 ) -> Iterable[tuple[int, NDArray[np.bool_]]]:
     """Beginnings of stages of a curriculum, as of larger images or longer texts, and their jumps.
 
-    Memory jumps, and from then on each step takes more work. What a script keeps every few units
-    takes a step no longer, or comes evenly.
+    Memory jumps, and from then on each step takes more work. Objects that a script keeps every few
+    units make no step longer, or come evenly.
 
     Args:
         metric: RAM holds what the processor works on, VRAM what the step waits for.
@@ -357,7 +357,7 @@ def _kept_counter(
 def _without_dips(n_bytes: Floats, counts: Floats) -> Floats:
     """Bytes of a place as if objects that came were as large as those before them.
 
-    Of many objects a few are measured, of a set other ones at each count: their size scatters.
+    A few of many objects are measured, in a set other ones at each count: their size scatters.
     Only where more objects seem to take less, by less than one of them, it is corrected.
     """
     corrected = n_bytes.copy()
