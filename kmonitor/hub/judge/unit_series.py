@@ -178,7 +178,7 @@ def _stages(
     """Beginnings of stages of a curriculum, as of larger images or longer texts, and their jumps.
 
     Memory jumps, and from then on each step takes more work. Objects that a script keeps every few
-    units make no step longer, or come evenly.
+    units make no step longer, or come evenly. New traces or compiled code have their own memory.
 
     Args:
         metric: RAM holds what the processor works on, VRAM what the step waits for.
@@ -189,7 +189,11 @@ def _stages(
     else:
         work = _array(unit.cpu_s / unit.steps if unit.steps else math.nan for unit in units)
     least = max(_RISES, _JUMP * median(rises)) if len(rises) else _RISES
-    jumps = [int(at) for at in np.flatnonzero(rises >= least) if _is_more_from(int(at) + 1, work)]
+    code = _array(unit.traces for unit in units), _array(unit.code_regions for unit in units)
+    is_jump = rises >= least
+    for counts in code:
+        is_jump &= ~(np.diff(counts) > 0.0)
+    jumps = [int(at) for at in np.flatnonzero(is_jump) if _is_more_from(int(at) + 1, work)]
     while jumps:
         of_stage = [at for at in jumps if at < jumps[0] + _BESIDE]
         is_of_stage = np.zeros(len(rises), dtype=np.bool_)
@@ -215,7 +219,7 @@ _BESIDE: Final = 3
 _FEWEST_AFTER: Final = 2
 """Units before and after a jump whose work is compared; one that takes longer is no stage."""
 
-_MORE_WORK: Final = 1.1
+_MORE_WORK: Final = 1.2
 
 
 def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, float]]:
