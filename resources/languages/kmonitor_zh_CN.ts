@@ -6004,7 +6004,7 @@
         <translation>各次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>Tried: {what}</source>
         <translation>已试过：{what}</translation>
     </message>
@@ -6750,7 +6750,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>collect</source>
         <translation>清理</translation>
     </message>
@@ -7263,6 +7263,11 @@
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>it has fallen back, and may rise again</source>
+        <translation>已回落，之后可能再次上升</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>it holds no more than {n} objects, but they are growing</source>
         <translation>它最多容纳 {n} 个对象，但这些对象在增大</translation>
@@ -7421,6 +7426,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep numbers, such as history.history, in {place} instead of models and History objects, which each keep a model; save models that you need to files</source>
+        <translation>在 {place} 中保留数值（例如 history.history），而不是模型和 History 对象，后者各自会保留一个模型；需要的模型请保存到文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -8004,7 +8014,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>nothing</source>
         <translation>无</translation>
     </message>
@@ -8400,7 +8410,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>reload</source>
         <translation>重新加载</translation>
     </message>
@@ -8433,7 +8443,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>restart</source>
         <translation>重启</translation>
     </message>
@@ -9326,12 +9336,12 @@
         <translation>是</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>{actions} and {last}</source>
         <translation>{actions}和{last}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>{actions} did not help</source>
         <translation>{actions}没有帮助</translation>
     </message>
@@ -9342,12 +9352,12 @@
         <translation>{action}失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>{action} freed {given}</source>
         <translation>{action}归还了 {given}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>{action} freed {given} of {risen}</source>
         <translation>{action}归还了 {given}（此前增加了 {risen}）</translation>
     </message>
@@ -10053,7 +10063,7 @@
         <translation>{state}：{cause}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/tried_text.py"/>
         <source>{text} (the last of {n} times)</source>
         <translation>{text}（共 {n} 次，此为最后一次）</translation>
     </message>

@@ -90,6 +90,7 @@ class Remedy(StrEnum):
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"
     DROP_FIGURES = "keep no figures; closing does not free one that a list keeps"
+    DROP_MODELS = "keep no models, nor History objects, which keep theirs"
     DROP_ITERATORS = "keep no iterators of datasets"
     DATASET_ONCE = "create the dataset once"
     ONE_DATASET = "keep one dataset at a time"
@@ -316,6 +317,9 @@ DATASET: Final = "tf.data.Dataset"
 GRAPH: Final = "torch.autograd.graph"
 """Kind of kept objects that are operations, counted although no container holds them."""
 
+ROOT_GRAPH: Final = "tf.Graph"
+"""Place that keeps Python functions of datasets, each with operations of its own."""
+
 BOUND_METHOD: Final = "method"
 """Kind of kept objects that each keep the object that they belong to."""
 
@@ -340,7 +344,7 @@ _OF_PLACES: Final = {
     "Out": Remedy.RESET_OUT,
     "sys.last_traceback": Remedy.CLEAR_LAST,
     "matplotlib.pyplot": Remedy.CLOSE_FIGURES,
-    "tf.Graph": Remedy.DATASET_ONCE,
+    ROOT_GRAPH: Remedy.DATASET_ONCE,
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
@@ -397,6 +401,9 @@ def _remedy_of_kept(kept: KeptObjects) -> Remedy | None:
     elif remedy is Remedy.HISTORY_DICT and kept.n_bytes is not None:
         # They share a model, whose size would be unknown: it is their logs that are large.
         remedy = Remedy.SMALL_LOGS
+    elif remedy is Remedy.BUILD_ONCE and kept.container:
+        # The models of a cross-validation have to be new; that they are kept is the fault.
+        remedy = Remedy.DROP_MODELS
     elif remedy is None and kept.base:
         remedy = Remedy.COPY_VIEWS
     elif remedy is None and _is_queue(kept):

@@ -356,6 +356,34 @@ def kept_growth(
     return [*sized, *(one for one in found if one.kind is not CounterKind.KEPT_BYTES)]
 
 
+def kept_since_start(
+    counters: Sequence[Counter], growth: Growth, share: float
+) -> list[CounterGrowth]:
+    """Growth of places that were counted once, and hold an object for each unit until then.
+
+    Short units are not all counted. Objects of a place came since the start if they are no larger
+    than the growth of memory meanwhile.
+
+    Args:
+        counters: Counts over the same units as the judged series, from the first one on.
+        share: Smallest share of the growth that the place has to explain.
+    """
+    found: list[CounterGrowth] = []
+    for counter in counters:
+        (at,) = np.isfinite(counter.values).nonzero()
+        kept = counter.kept
+        if counter.kind is not CounterKind.KEPT_BYTES or kept is None or len(at) != 1:
+            continue
+        units = int(at[0]) + 1
+        per_unit = float(counter.values[at[0]]) / units
+        judged = 0.0 if growth.slope is None else growth.slope.middle
+        if kept.container and kept.count >= units and share * judged <= per_unit <= judged:
+            found.append(
+                CounterGrowth(counter.kind, Slope(per_unit, per_unit, per_unit), kept=kept)
+            )
+    return found
+
+
 def still_growing(
     found: Iterable[CounterGrowth], counters: Sequence[Counter]
 ) -> list[CounterGrowth]:

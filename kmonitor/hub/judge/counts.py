@@ -65,7 +65,9 @@ _EVEN: Final = 0.3
 _LATELY: Final = 8
 _LEAST_BAND: Final = 0.1
 _FALLEN: Final = 0.5
-"""Part of the rise whose loss shows that it is given back now and then."""
+_GIVEN_BACK: Final = 3
+"""Part of the rise, or number of additions, whose loss shows that it is given back now and
+then."""
 
 
 def next_count_judgement(
@@ -109,12 +111,24 @@ def _alarmed(before: Judgement, values: Floats, growth: Growth) -> Judgement:
     now = replace(before, alarmed_units=before.alarmed_units + 1)
     if growth.slope is not None:
         return replace(now, state=GrowthState.GROWING, growth=growth, in_a_row=0)
-    rise = float(values.max() - values.min())
-    has_fallen = len(values) > 1 and bool(values[-1] <= values[-2] - _FALLEN * rise)
     against = before.in_a_row + 1
-    if has_fallen or against >= _TO_CLEAR:
+    if _has_fallen(values) or against >= _TO_CLEAR:
         return Judgement(GrowthState.CLEARED, replace(growth, why_not=WhyNot.STOPPED))
     return replace(now, in_a_row=against)
+
+
+def _has_fallen(values: Floats) -> bool:
+    """True if the last unit gave back half of the rise, or several of the additions before it.
+
+    One addition may be a pool that was started beside them.
+    """
+    if len(values) < 2 or values[-1] >= values[-2]:  # noqa: PLR2004
+        return False
+    rise = float(values.max() - values.min())
+    falls = np.flatnonzero(np.diff(values[:-1]) < 0.0)
+    tooth = values[int(falls[-1]) + 1 if len(falls) else 0 : -1]
+    given_back = len(np.unique(tooth[tooth > values[-1]]))
+    return bool(values[-1] <= values[-2] - _FALLEN * rise) or given_back >= _GIVEN_BACK
 
 
 @dataclass(frozen=True, slots=True)

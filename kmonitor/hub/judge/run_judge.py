@@ -26,6 +26,7 @@ from kmonitor.hub.judge.counters import (
     CounterGrowth,
     counter_growth,
     kept_growth,
+    kept_since_start,
     with_newest_kept,
 )
 from kmonitor.hub.judge.counts import (
@@ -66,8 +67,10 @@ from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings,
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor.hub.judge.verdicts import (
     JudgementDetails,
+    Passing,
     differs,
     incomparable_verdict,
+    judgement_on_rise,
     remembered,
     turns,
     verdict_event,
@@ -89,7 +92,6 @@ from kmonitor_agent.wire.messages.verdict_events import (
     STEPS_DIFFER,
     TIME_METRICS,
     VERDICT_METRICS,
-    ArenaFill,
     CacheFill,
     VerdictMetric,
 )
@@ -262,12 +264,13 @@ class RunJudge:
             judgement = replaced(judgement, state=GrowthState.GROWING)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
-        is_new = not self._judgements.get(key, Judgement()).is_open_alarm
+        earlier = self._judgements.get(key, Judgement())
+        is_new = not earlier.is_open_alarm
         is_unclear = metric == "ram" and is_new and is_by_few_readings(units, judgement.growth)
         passing = self._cache_fill(metric, judgement, units, kind)
         passing = passing or self._passing(key, judgement, counters, units)
-        if (is_unclear or passing is not None) and judgement.state in ALARMED:
-            judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
+        if is_unclear or passing is not None:
+            judgement = judgement_on_rise(judgement, earlier, passing)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         if metric in TIME_METRICS:
@@ -452,7 +455,7 @@ class RunJudge:
         judgement: Judgement,
         counters: list[Counter],
         units: list[Unit],
-    ) -> ArenaFill | GrowthExplanation | None:
+    ) -> Passing | None:
         """Places that hold a limited number of objects, if they explain a rise and have room.
 
         Malloc's arenas, or garbage, if they explain one that was not yet called growing.
@@ -474,6 +477,7 @@ class RunJudge:
         grew_with = [
             *judgement.grew_with,
             *kept_growth(counters, growth, share=_NOT_GARBAGE),
+            *kept_since_start(counters, growth, share=_NOT_GARBAGE),
         ]
         fill = arenas_that_fill(growth, grew_with, measured, room)
         return fill or uncollected_growth(grew_with, measured, room)

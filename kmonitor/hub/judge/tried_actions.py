@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kmonitor.hub.judge.causes import Remedy
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     EpochEnded,
@@ -93,7 +94,7 @@ class TriedActions:
         if verdict.state in _QUIET:
             return verdict
         tried = self._against(verdict.metric, verdict.cause)
-        in_vain = {each.action for each in tried if not each.did_help}
+        in_vain = {advice for each in tried if not each.did_help for advice in _same(each.action)}
         advice = [each for each in verdict.advice if each not in in_vain]
         return replace(verdict, tried=tried, advice=advice)
 
@@ -118,6 +119,12 @@ class TriedActions:
         tried.given_back_bytes = given
         if given and metric == "ram":
             self._least_bytes = before - given
+
+
+def _same(action: str) -> tuple[str, ...]:
+    """The advice that an action follows: by a command, and by lines of the script."""
+    by_script = (Remedy.COLLECT_EACH, Remedy.COLLECT_EACH_FIT) if action == "collect" else ()
+    return (action, *(each.name.lower() for each in by_script))
 
 
 def _held(footprint: Footprint, metric: VerdictMetric) -> float | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kmonitor.base.trend import median
 from kmonitor.hub.judge.arenas import moved_to_regions
 from kmonitor.hub.judge.bounded_places import is_full
-from kmonitor.hub.judge.causes import DATASET, GRAPH, TRACED_FUNCTION
+from kmonitor.hub.judge.causes import DATASET, GRAPH, ROOT_GRAPH, TRACED_FUNCTION
 from kmonitor.hub.judge.counters import (
     OF_PIPELINES,
     Counter,
@@ -80,7 +80,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
 def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """Smallest sample of each unit, or memory at its end where hardly a sample falls into it.
 
-    One sample would be of its beginning, the next of its end. Growth that came with a batch larger
+    One sample would be of its beginning, the next of its end. Growth that came with data larger
     than all before is left out, and an allocator's pool grows when it takes a region.
     """
     is_short = _are_short(metric, units)
@@ -91,8 +91,9 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
         moved = moved_to_regions(units)
         values += moved if is_short else np.concatenate((moved[:1], moved[:-1]))
         values += _unread_children(units)
-    adjusted = _by_steps if kind in COUNTED_WITHIN and not is_short else _without_batches
-    return adjusted(values, units)
+    if kind in COUNTED_WITHIN and not is_short:
+        return _by_steps(values, units)
+    return _without_batches(metric, values, units)
 
 
 _RISES: Final = 2.0**20
@@ -150,21 +151,75 @@ def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
     return np.interp(even, steps[is_finite], values[is_finite])
 
 
-def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
-    """Memory as if units with the largest batch so far, and the next, had grown as the others do.
+def _without_batches(metric: VerdictMetric, values: Floats, units: Sequence[Unit]) -> Floats:
+    """Memory as if units with the largest data so far, and the next, had grown as the others do.
 
-    A unit's smallest sample may be of its beginning. If batches grow again and again the trend
-    would be gone with them: then everything is judged.
+    A unit's smallest sample may be of its beginning. If data grows again and again the trend would
+    be gone with it: then everything is judged.
     """
+    rises = np.nan_to_num(np.diff(values))
     batches = _array(unit.kind[1] or 0.0 for unit in units)
     is_larger = (batches[1:] > np.maximum.accumulate(batches)[:-1]) & (batches[:-1] > 0.0)
-    if not is_larger.any() or is_larger.sum() > _MOST_LARGER * len(units):
+    n_larger = int(is_larger.sum())
+    for start, is_of_stage in _stages(metric, rises, units):
+        n_larger += not is_larger[start]
+        is_larger |= is_of_stage
+    if not n_larger or n_larger > _MOST_LARGER * len(units):
         return values
     is_larger[1:] |= is_larger[:-1]
-    rises = np.nan_to_num(np.diff(values))
     usual = max(0.0, median(rises[~is_larger]))
     more = np.where(is_larger, np.maximum(rises - usual, 0.0), 0.0)
     return values - np.concatenate(([0.0], np.cumsum(more)))
+
+
+def _stages(
+    metric: VerdictMetric, rises: Floats, units: Sequence[Unit]
+) -> Iterable[tuple[int, NDArray[np.bool_]]]:
+    """Beginnings of stages of a curriculum, as of larger images or longer texts, and their jumps.
+
+    Memory jumps, and from then on each step takes more work. Objects that a script keeps every few
+    units make no step longer, or come evenly. New traces or compiled code have their own memory.
+
+    Args:
+        metric: RAM holds what the processor works on, VRAM what the step waits for.
+        rises: Change of memory to each unit from the one before, bytes, `[n - 1]`.
+    """
+    if metric == "vram":
+        work = _array(unit.step_s for unit in units)
+    else:
+        work = _array(unit.cpu_s / unit.steps if unit.steps else math.nan for unit in units)
+    least = max(_RISES, _JUMP * median(rises)) if len(rises) else _RISES
+    code = _array(unit.traces for unit in units), _array(unit.code_regions for unit in units)
+    is_jump = rises >= least
+    for counts in code:
+        is_jump &= ~(np.diff(counts) > 0.0)
+    jumps = [int(at) for at in np.flatnonzero(is_jump) if _is_more_from(int(at) + 1, work)]
+    while jumps:
+        of_stage = [at for at in jumps if at < jumps[0] + _BESIDE]
+        is_of_stage = np.zeros(len(rises), dtype=np.bool_)
+        is_of_stage[of_stage] = True
+        yield jumps[0], is_of_stage
+        jumps = jumps[len(of_stage) :]
+
+
+def _is_more_from(at: int, work: Floats) -> bool:
+    before = work[max(1, at - _BESIDE) : at]  # the first unit compiles
+    after = work[at : at + _BESIDE]
+    before = before[before > 0.0]
+    after = after[after > 0.0]
+    if not len(before) or len(after) < _FEWEST_AFTER:
+        return False
+    return median(after) >= _MORE_WORK * median(before)
+
+
+_JUMP: Final = 3.0
+"""Times the usual rise from which it is a jump."""
+
+_BESIDE: Final = 3
+_FEWEST_AFTER: Final = 2
+"""Units before and after a jump whose work is compared; one that takes longer is no stage."""
+
+_MORE_WORK: Final = 1.2
 
 
 def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, float]]:
@@ -297,9 +352,25 @@ def _kept_counter(
     if has_size and not kept.container and kept.kind != GRAPH:
         # An attribute of several objects: which of them are found may differ from count to count.
         found = [None if each is None or each.count != kept.count else each for each in found]
-    values = _array(map(_bytes_of if has_size else _count_of, found))
+    counts = _array(map(_count_of, found))
+    values = _without_dips(_array(map(_bytes_of, found)), counts) if has_size else counts
     kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
     return Counter(kind, values, kept=kept, has_stopped=has_stopped)
+
+
+def _without_dips(n_bytes: Floats, counts: Floats) -> Floats:
+    """Bytes of a place as if objects that came were as large as those before them.
+
+    A few of many objects are measured, in a set other ones at each count: their size scatters.
+    Only where more objects seem to take less, by less than one of them, it is corrected.
+    """
+    corrected = n_bytes.copy()
+    for before, at in pairwise(np.flatnonzero(np.isfinite(n_bytes))):
+        each = corrected[before] / max(1.0, counts[before])
+        is_more = counts[at] > counts[before]
+        if is_more and 0.0 <= corrected[before] - n_bytes[at] < each:
+            corrected[at] = each * counts[at]
+    return corrected
 
 
 _STOPPED: Final = 2
@@ -328,7 +399,9 @@ def _of_place(
 
 
 def _are_traced(kept: KeptObjects | None) -> bool:
-    return kept is not None and kept.kind in {DATASET, TRACED_FUNCTION}
+    if kept is None:
+        return False
+    return kept.kind in {DATASET, TRACED_FUNCTION} or kept.place == ROOT_GRAPH
 
 
 def _bytes_of(kept: KeptObjects | None) -> float:

@@ -36,13 +36,16 @@ from kmonitor.hub.judge.counters import (
     CounterKind,
 )
 from kmonitor.hub.judge.detectors import (
+    ALARMED,
     COUNTED_WITHIN,
     EXPLAINED,
+    QUIET,
     UNITS_TO_SUSPECT,
     GrowthState,
     Judgement,
     UnitKind,
 )
+from kmonitor.hub.judge.evidence.uncollected import NoAlarm
 from kmonitor.hub.judge.forecast import (
     spacing,
     unit_seconds,
@@ -174,12 +177,33 @@ def incomparable_verdict(
     return replace(verdict_event(details, None, None), why_not=KINDS_DIFFER)
 
 
+Passing = CacheFill | ArenaFill | GrowthExplanation | NoAlarm
+"""Reason why a rise is no alarm."""
+
+
+def judgement_on_rise(
+    judgement: Judgement, before: Judgement, passing: Passing | None
+) -> Judgement:
+    """The judgement of a rise that is no alarm.
+
+    Args:
+        before: The judgement before.
+        passing: The reason; None: it is not clear yet.
+    """
+    if judgement.state in ALARMED:
+        return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
+    if passing is NoAlarm.TOOTH and judgement.state is GrowthState.RISING:
+        state = before.state if before.state in QUIET else GrowthState.RISING
+        return replaced(judgement, state=state)
+    return judgement
+
+
 def verdict_on_rise(
-    details: JudgementDetails,
-    passing: CacheFill | ArenaFill | GrowthExplanation,
-    forecast: LimitForecast | None,
+    details: JudgementDetails, passing: Passing, forecast: LimitForecast | None
 ) -> Verdict:
     match passing:
+        case NoAlarm():
+            return verdict_event(details, None, forecast)
         case CacheFill():
             return replace(verdict_event(details, FILLING, forecast), filling=passing)
         case ArenaFill():

@@ -261,6 +261,10 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
             "save each figure, then remove it from {place}: plt.close(figure) does not free what"
             " is kept there"
         ).format(place=place),
+        "drop_models": tr(
+            "keep numbers, such as history.history, in {place} instead of models and History"
+            " objects, which each keep a model; save models that you need to files"
+        ).format(place=place),
         "drop_iterators": tr(
             "do not keep iterators in {place}: each has buffers and threads of its own"
         ).format(place=place),

@@ -38,6 +38,7 @@ from kmonitor.ui.verdicts.time_text import (
     time_part_text,
     unit_name,
 )
+from kmonitor.ui.verdicts.tried_text import in_vain_text, tried_text
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
@@ -46,7 +47,6 @@ from kmonitor_agent.wire.messages.verdict_events import (
     STEPS_DIFFER,
     TIME_METRICS,
     ArenaFill,
-    TriedAction,
 )
 
 if TYPE_CHECKING:
@@ -202,43 +202,29 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
         return tr("{state}, but other processes are using up what is left").format(state=text)
     is_over = verdict.cause == "data_cache" or is_about_full_place(verdict)
     cause = "" if is_over else cause_text(verdict)
-    details = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
+    rate = "" if is_over or _has_size(verdict) else _rate_of_memory(verdict)
+    if verdict.state == "cleared" and verdict.metric in _MEMORY and (verdict.rise or 0.0) < 0.0:
+        rate = tr("it has fallen back, and may rise again")
+    details = "; ".join(part for part in (rate, cause, in_vain_text(verdict)) if part)
     return f"{text}: {details}" if details else text
 
 
-def in_vain_text(verdict: Verdict) -> str:
-    """Actions that freed hardly any memory: "collect and reload did not help"."""
-    in_vain = [_action_name(each) for each in verdict.tried if not each.did_help]
-    if not in_vain:
+def _has_size(verdict: Verdict) -> bool:
+    """True if the cause says how many bytes it adds."""
+    kinds = {"kept_bytes"} if verdict.cause == "kept" else {_counted_bytes(verdict)}
+    return any(one.kind in kinds for one in verdict.grew_with)
+
+
+def _rate_of_memory(verdict: Verdict) -> str:
+    """Growth of memory per unit; empty for other metrics, and for memory that does not grow."""
+    is_open = verdict.state in _OPEN and verdict.metric in _MEMORY
+    if not is_open or verdict.slope is None or verdict.slope <= 0.0:
         return ""
-    *others, last = in_vain
-    if others:
-        last = tr("{actions} and {last}").format(actions=", ".join(others), last=last)
-    return tr("{actions} did not help").format(actions=last)
+    return rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
 
 
-def _action_name(tried: TriedAction) -> str:
-    names = {"collect": tr("collect"), "reload": tr("reload"), "restart": tr("restart")}
-    return names.get(tried.action, tried.action)
-
-
-def tried_text(verdict: Verdict) -> str:
-    """Memory that each action freed, the last time that it ran."""
-    texts = [_tried_action_text(each) for each in verdict.tried]
-    return tr("Tried: {what}").format(what="; ".join(texts)) if texts else ""
-
-
-def _tried_action_text(tried: TriedAction) -> str:
-    given = bytes_text(tried.given_back_bytes) if tried.given_back_bytes else tr("nothing")
-    action = _action_name(tried)
-    text = tr("{action} freed {given}").format(action=action, given=given)
-    if tried.risen_bytes:
-        text = tr("{action} freed {given} of {risen}").format(
-            action=action, given=given, risen=bytes_text(tried.risen_bytes)
-        )
-    if tried.times == 1:
-        return text
-    return tr("{text} (the last of {n} times)").format(text=text, n=count_text(tried.times))
+_OPEN: Final = frozenset({"growing", "suspected", "slowing"})
+_MEMORY: Final = frozenset({"ram", "vram"})
 
 
 def _final_headline(verdict: Verdict) -> str:
@@ -358,9 +344,19 @@ _COUNTED_BYTES: Final = {
 """Counts of bytes that grew, by the cause that they show."""
 
 
+_PART_OF_MODELS: Final = frozenset({"retained_traces", "disused_traces", "rebuilt"})
+"""Causes of which the allocator, with tensors only, shows a part."""
+
+
+def _counted_bytes(verdict: Verdict) -> str:
+    """Count that is the size of the cause; empty if none is."""
+    is_part = verdict.metric == "ram" and verdict.cause in _PART_OF_MODELS
+    return "" if is_part else _COUNTED_BYTES.get(verdict.cause, "")
+
+
 def _with_rate(text: str, verdict: Verdict) -> str:
     """Cause with the size that it adds per unit, if that was counted."""
-    kind = _COUNTED_BYTES.get(verdict.cause)
+    kind = _counted_bytes(verdict)
     one = next((one for one in verdict.grew_with if one.kind == kind), None)
     return text if one is None else growth_rate_text(text, one, verdict)
 

@@ -31,6 +31,7 @@ to trigger one: it takes seconds with many objects, and is the user's to ask for
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from itertools import pairwise
 from typing import Final
 
@@ -72,6 +73,15 @@ _UNTIL_COLLECTED: Final = 0.25
 """Share of the objects that the last full collection left (`gc` calls it long_lived_pending)."""
 
 
+class NoAlarm(Enum):
+    """Rise without an alarm of which nothing shows the cause."""
+
+    TOOTH = auto()
+    """Memory is no higher than before it fell, and no full collection made it fall."""
+    GARBAGE = auto()
+    """It may be garbage, but no full collection gave anything back so far."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Heap:
     """Counts at the ends of units, `[n]` each; and the units in which all objects were collected.
@@ -105,7 +115,7 @@ class _Freed:
 
 def uncollected_growth(
     grew_with: Sequence[CounterGrowth], units: Sequence[Unit], room: float | None
-) -> GrowthExplanation | None:
+) -> GrowthExplanation | NoAlarm | None:
     """The explanation, if memory rises by possible garbage that was not yet collected.
 
     Args:
@@ -118,23 +128,24 @@ def uncollected_growth(
     heap = _heap_of(units)
     if heap is None:
         ram = np.array([unit.at_end["ram"] for unit in units if "ram" in unit.at_end])
-        is_garbage = is_usual_tooth(ram, ram, room)
-    else:
-        is_garbage = _is_garbage(heap, room)
-    return replace(UNCOLLECTED, because=tuple(grew_with)) if is_garbage else None
-
-
-def _is_garbage(heap: _Heap, room: float | None) -> bool:
-    if has_rising_lows(heap.held, heap.collected):
-        return False
+        return NoAlarm.TOOTH if is_usual_tooth(ram, ram, room) else None
     freed = _freed(heap)
+    found = _excuse(heap, freed, room)
+    if found is not None and any(one.part >= _GIVEN_BACK for one in freed):
+        return replace(UNCOLLECTED, because=tuple(grew_with))
+    return found
+
+
+def _excuse(heap: _Heap, freed: Sequence[_Freed], room: float | None) -> NoAlarm | None:
+    if has_rising_lows(heap.held, heap.collected):
+        return None
     if freed and freed[-1].part < _SURVIVED:
-        return False
+        return None
     # Teeth of before a collection that left a part of them excuse nothing.
     since = max((one.at for one in freed if one.part < _GIVEN_BACK), default=0)
     if is_usual_tooth(heap.held[since:], heap.ram[since:], room):
-        return True
-    return _awaits_collection(heap, freed, room)
+        return NoAlarm.TOOTH
+    return NoAlarm.GARBAGE if _awaits_collection(heap, freed, room) else None
 
 
 def _awaits_collection(heap: _Heap, freed: Sequence[_Freed], room: float | None) -> bool:

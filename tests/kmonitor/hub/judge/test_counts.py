@@ -169,6 +169,18 @@ def test_what_is_given_back_now_and_then_is_called_growing_once_at_most():
     assert states[-1] is not GrowthState.GROWING
 
 
+def test_threads_of_which_many_end_at_once_are_taken_back():
+    rise = [20.0 + 4.0 * n for n in range(14)]
+
+    assert course([*rise, 50.0], 30_000.0)[-2:] == [GrowthState.GROWING, GrowthState.CLEARED]
+
+
+def test_a_pool_that_ends_beside_threads_that_do_not_takes_nothing_back():
+    rise = [20.0 + 4.0 * n for n in range(14)]
+
+    assert course([*rise, 92.0, 76.0], 30_000.0)[-1] is GrowthState.GROWING
+
+
 def test_one_jump_after_small_additions_is_no_growth():
     states = course([10, 12, 14, 160, 160, 160, 160, 160])
 

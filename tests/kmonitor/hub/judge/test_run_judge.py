@@ -21,9 +21,10 @@ from kmonitor_agent.wire.messages.events import (
     SessionStarted,
     Verdict,
 )
+from kmonitor_agent.wire.messages.lifecycle_events import EpochParts
 from kmonitor_agent.wire.messages.readings import FieldSource
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, LimitForecast
-from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
+from tests.support.growing_run import EPOCH_S, MIB, Growing, epoch_with, events_of, ram_verdicts
 
 
 def _judged(
@@ -316,6 +317,38 @@ def test_a_leak_beside_larger_batches_is_growing():
     assert first.units <= 15
     assert now.state in ALARMED_STATES
     assert now.slope == pytest.approx(10.0 * MIB, rel=0.2)
+
+
+def _in_stages(work_each: float, traces_each: int = 0, n: int = 45) -> Iterator[Event]:
+    """Each fifth epoch takes more memory at once, and each step from then on more processor time.
+
+    Args:
+        work_each: Processor time of a step beyond that in the stage before, as a part of it.
+        traces_each: Traces that begin a stage, and are kept.
+    """
+    for epoch in range(n):
+        stage = epoch // 5
+        ram_mib = 1000.0 + 20.0 * stage + epoch * 7 % 5 * 0.05
+        cpu_s = (1.0 + work_each) ** stage
+        parts = EpochParts(wall_s=10.0, compute_s=9.0, cpu_s=cpu_s)
+        (*events, end) = epoch_with(epoch, ram_mib, steps=10)
+        assert isinstance(end, EpochEnded)
+        traces = 5 + traces_each * stage
+        yield from (*events, replace(end, parts=parts))
+        yield GraphSize(t_s=end.t_s, fit=1, epoch=epoch, operations=100 * traces, traces=traces)
+
+
+@pytest.mark.parametrize(
+    ("work_each", "traces_each", "is_growth"), [(0.3, 0, False), (0.0, 0, True), (0.3, 1, True)]
+)
+def test_memory_that_rises_with_the_work_of_stages_is_no_growth(
+    work_each: float,
+    traces_each: int,
+    is_growth: bool,  # noqa: FBT001 - a parameter
+):
+    verdicts = ram_verdicts(_in_stages(work_each, traces_each))
+
+    assert any(each.state in ALARMED_STATES for each in verdicts) is is_growth
 
 
 def test_slower_and_slower_steps_grow_and_their_cause_is_open():

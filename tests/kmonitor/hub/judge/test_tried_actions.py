@@ -54,7 +54,7 @@ def _read(judge: RunJudge, *events: Event) -> Verdict:
     return verdict
 
 
-def test_an_action_that_gave_nothing_back_is_named_and_advised_no_more():
+def test_an_action_that_gave_nothing_back_is_no_longer_advised():
     judge = RunJudge()
     before = _read(judge, *_events(0, 10))
 
@@ -69,6 +69,8 @@ def test_an_action_that_gave_nothing_back_is_named_and_advised_no_more():
     assert collect.risen_bytes == pytest.approx(72.5 * MIB)
     assert not collect.did_help
     assert after.advice[0] == "reload"
+    assert "collect_each" in before.advice
+    assert "collect_each" not in after.advice
 
 
 def test_an_action_that_helped_says_how_much_of_what_had_come_it_gave_back():
