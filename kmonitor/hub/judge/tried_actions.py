@@ -27,6 +27,13 @@ _LEAST_BYTES: Final = 2.0**20
 """Smaller amounts come and go at any moment."""
 
 
+_COLLECT_IN_SCRIPT: Final = frozenset(
+    each.name.lower() for each in (Remedy.COLLECT_EACH, Remedy.COLLECT_EACH_FIT)
+)
+_FOLLOWED: Final = 3
+"""Number of collections that the script made, from which it follows that advice."""
+
+
 @dataclass(slots=True)
 class _Tried:
     times: int
@@ -43,6 +50,7 @@ class TriedActions:
 
     def __init__(self) -> None:
         self._tried: dict[tuple[VerdictMetric, str, str], _Tried] = {}
+        self._collects_of_script = 0
         self._least_bytes = math.nan
         self._before_restart: tuple[str, float] | None = None
         self._is_new_process = False
@@ -56,6 +64,8 @@ class TriedActions:
         """
         match event:
             case ActionRecord() if event.ok and event.action in _RECLAIMS:
+                is_by_script = event.action == "collect" and event.requested_by == "script"
+                self._collects_of_script += is_by_script
                 self._add(event, verdicts)
             case EpochEnded():
                 self._epoch_ended(event.ram_process_bytes)
@@ -94,7 +104,9 @@ class TriedActions:
         if verdict.state in _QUIET:
             return verdict
         tried = self._against(verdict.metric, verdict.cause)
-        in_vain = {advice for each in tried if not each.did_help for advice in _same(each.action)}
+        in_vain = {each.action for each in tried if not each.did_help}
+        if "collect" in in_vain or self._collects_of_script >= _FOLLOWED:
+            in_vain |= _COLLECT_IN_SCRIPT
         advice = [each for each in verdict.advice if each not in in_vain]
         return replace(verdict, tried=tried, advice=advice)
 
@@ -119,12 +131,6 @@ class TriedActions:
         tried.given_back_bytes = given
         if given and metric == "ram":
             self._least_bytes = before - given
-
-
-def _same(action: str) -> tuple[str, ...]:
-    """The advice that an action follows: by a command, and by lines of the script."""
-    by_script = (Remedy.COLLECT_EACH, Remedy.COLLECT_EACH_FIT) if action == "collect" else ()
-    return (action, *(each.name.lower() for each in by_script))
 
 
 def _held(footprint: Footprint, metric: VerdictMetric) -> float | None:

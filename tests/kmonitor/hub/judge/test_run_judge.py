@@ -335,7 +335,9 @@ def _in_stages(work_each: float, traces_each: int = 0, n: int = 45) -> Iterator[
         assert isinstance(end, EpochEnded)
         traces = 5 + traces_each * stage
         yield from (*events, replace(end, parts=parts))
-        yield GraphSize(t_s=end.t_s, fit=1, epoch=epoch, operations=100 * traces, traces=traces)
+        yield GraphSize(
+            end.t_s, fit=1, epoch=epoch, operations=100 * traces, traces=traces, functions=10
+        )
 
 
 @pytest.mark.parametrize(

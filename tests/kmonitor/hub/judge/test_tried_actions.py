@@ -73,6 +73,18 @@ def test_an_action_that_gave_nothing_back_is_no_longer_advised():
     assert "collect_each" not in after.advice
 
 
+def test_a_script_that_collects_by_itself_is_not_advised_to():
+    judge = RunJudge()
+    by_script = replace(_action("collect", 380.0, 360.0), requested_by="script")
+
+    before = _read(judge, *_events(0, 10), by_script, *_events(10, 1))
+    after = _read(judge, by_script, by_script, *_events(11, 1))
+
+    assert "collect_each" in before.advice
+    assert "collect_each" not in after.advice
+    assert "collect" in after.advice
+
+
 def test_an_action_that_helped_says_how_much_of_what_had_come_it_gave_back():
     judge = RunJudge()
     _read(judge, *_events(0, 10))
