@@ -168,7 +168,7 @@ def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hu
         ended = kmonitor("show", "last").out
 
     for words in (
-        "RAM         leak suspected: traces of models that no longer exist are retained",
+        "RAM         leak suspected: +8.02 MiB / epoch; traces of models that no longer exist are",
         "+8.02 MiB / epoch (95% interval",
         "Grew along with it: traces of models that no longer exist +2 / epoch",
         "host limit 1.4 GiB in about 10 epochs (",
