@@ -326,7 +326,7 @@ _ONE_A_UNIT: Final = 0.9
 """Two counts of objects without a size say something if each unit between them added one."""
 
 _FEWEST_COUNTS: Final = 2
-"""A count costs a hundredth of the time since the one before: a few units, or ten."""
+"""Counts take a hundredth of the time on average: there is one in a few units, or ten."""
 
 
 _LEAST_NAMED: Final = 0.05

@@ -123,13 +123,11 @@ def is_said(verdict: Verdict) -> bool:
     Files, tasks and the like are only numbers until they grow; a few more are nothing, unless
     their limit is near.
     """
-    if verdict.metric not in COUNTED_METRICS or verdict.state not in {
-        "measuring",
-        "steady",
-        "rising",
-    }:
+    if verdict.metric not in COUNTED_METRICS:
         return True
-    forecast = verdict.forecast if verdict.state == "rising" else None
+    if verdict.state != "rising":
+        return verdict.state not in {"measuring", "steady"}
+    forecast = verdict.forecast
     return forecast is not None and forecast.units <= _NEAR * verdict.units
 
 

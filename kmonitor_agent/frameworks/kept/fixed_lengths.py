@@ -167,7 +167,7 @@ _MOST_LEFT: Final = 2
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _ALONE: Final = frozenset({"n", "k", "size", "length", "len", "last"})
-"""Names of one word."""
+"""Names that may be a limit if they have no other word."""
 
 _OF_LIMITS: Final = frozenset(
     {
@@ -184,7 +184,7 @@ _OF_LIMITS: Final = frozenset(
     }
     | {"cache", "buffer", "memory", "queue", "window", "history", "pool", "replay", "keep", "lru"}
 )
-"""Words of which a name may have one."""
+"""Words that make a name one of a limit."""
 
 _OF_OTHERS: Final = frozenset(
     {"epoch", "epochs", "step", "steps", "batch", "batches", "iter", "iters", "iteration"}

@@ -212,7 +212,7 @@ def _held_or_found(
         grows = steady_growth(values, units, held.part.name, first, most=BETTER)
         return held if grows is None else found
     if is_jump and not was_jump:
-        # Computing evens out nothing of a part that is left out of the whole.
+        # Such a part is not in the whole, which a jump has to show as well.
         is_judged = found.part.name not in NOW_AND_THEN
         is_clear = is_judged and is_clear_jump(units, found.part.name, found.growth.first)
         return found if is_clear else held

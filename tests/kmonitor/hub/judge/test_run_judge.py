@@ -31,29 +31,29 @@ def _judged(
     events: Iterable[Event], judge: RunJudge | None = None
 ) -> tuple[RunJudge, list[Verdict]]:
     """The judge, and its verdicts, when it looks after each epoch's count."""
-    judge, told = judge or RunJudge(), list[Verdict]()
+    judge, said = judge or RunJudge(), list[Verdict]()
     for event in events:
         judge.read(event.t_s, event)
-        told += judge.judge()
-    return judge, told
+        said += judge.judge()
+    return judge, said
 
 
-def _of(told: Iterable[Verdict], metric: str) -> list[Verdict]:
-    return [verdict for verdict in told if verdict.metric == metric]
+def _of(said: Iterable[Verdict], metric: str) -> list[Verdict]:
+    return [verdict for verdict in said if verdict.metric == metric]
 
 
 def test_a_steady_run_is_measured_and_then_steady_and_told_once():
-    judge, told = _judged(events_of(Growing(), 9))
-    assert told == []
+    judge, said = _judged(events_of(Growing(), 9))
+    assert said == []
     assert {(one.metric, one.state) for one in judge.newest_verdicts()} == {
         ("ram", "measuring"),
         ("graph", "measuring"),
         ("step_time", "measuring"),
     }
 
-    _, told = _judged(events_of(Growing(), 60, first=9), judge)
+    _, said = _judged(events_of(Growing(), 60, first=9), judge)
 
-    assert sorted((one.metric, one.state, one.unit) for one in told) == [
+    assert sorted((one.metric, one.state, one.unit) for one in said) == [
         ("graph", "steady", 10),
         ("ram", "steady", 10),
         ("step_time", "steady", 10),
@@ -63,9 +63,9 @@ def test_a_steady_run_is_measured_and_then_steady_and_told_once():
 def test_traces_that_nobody_needs_are_suspected_and_named():
     grows = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
 
-    judge, told = _judged(events_of(grows, 40))
+    judge, said = _judged(events_of(grows, 40))
 
-    ram = _of(told, "ram")
+    ram = _of(said, "ram")
     assert [(one.state, one.units) for one in ram if one.turned] == [("suspected", 3)]
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.cause, now.sureness, now.name) == ("retained_traces", "counted", "train_function")
@@ -80,9 +80,9 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
 
 
 def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
-    _, told = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 40))
+    _, said = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 40))
 
-    graph = _of(told, "graph")
+    graph = _of(said, "graph")
     assert [one.state for one in graph if one.turned] == ["rising", "growing"]
     assert graph[0].cause == "retracing"
     assert graph[-1].state == "suspected"
@@ -284,9 +284,9 @@ def test_traces_that_nothing_uses_are_named_while_the_collector_frees_them_a_few
             else:
                 yield event
 
-    _, told = _judged(events())
+    _, said = _judged(events())
 
-    causes = [each.cause for each in _of(told, "ram") if each.state in ALARMED_STATES]
+    causes = [each.cause for each in _of(said, "ram") if each.state in ALARMED_STATES]
     first = causes.index("disused_traces")
     assert set(causes[first:]) == {"disused_traces"}
 
@@ -304,15 +304,15 @@ def _with_larger_batches(mib_each: float, grows: Growing, n: int) -> Iterator[Ev
 
 
 def test_memory_that_rises_with_larger_batches_is_no_growth():
-    _, told = _judged(_with_larger_batches(9.0, Growing(epochs_a_fit=2), 40))
+    _, said = _judged(_with_larger_batches(9.0, Growing(epochs_a_fit=2), 40))
 
-    assert [one.state for one in _of(told, "ram")] == ["steady"]
+    assert [one.state for one in _of(said, "ram")] == ["steady"]
 
 
 def test_a_leak_beside_larger_batches_is_growing():
-    judge, told = _judged(_with_larger_batches(30.0, Growing(ram_mib=10.0, epochs_a_fit=2), 40))
+    judge, said = _judged(_with_larger_batches(30.0, Growing(ram_mib=10.0, epochs_a_fit=2), 40))
 
-    first = next(one for one in _of(told, "ram") if one.state in ALARMED_STATES)
+    first = next(one for one in _of(said, "ram") if one.state in ALARMED_STATES)
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert first.units <= 15
     assert now.state in ALARMED_STATES
@@ -469,9 +469,9 @@ def test_units_without_a_sample_count_as_units():
 
 def test_an_alarm_outlives_the_hub_that_raised_it():
     grows = Growing(ram_mib=8.0, traces=2, retained=2)
-    _, told = _judged(events_of(grows, 30))
+    _, said = _judged(events_of(grows, 30))
     successor = RunJudge()
-    for event in [*events_of(grows, 30), *told]:
+    for event in [*events_of(grows, 30), *said]:
         successor.read(event.t_s, event)
 
     assert successor.judge() == []
@@ -484,18 +484,18 @@ def test_an_alarm_stands_over_a_restart_with_the_evidence_of_before():
     (before,) = _of(judge.newest_verdicts(), "ram")
     session = SessionStarted(t_s=0.0, session="b", name="n", host="h", pid=1, started_wall_s=1.0)
 
-    _, told = _judged([session, *events_of(Growing(), 4, first=30)], judge)
+    _, said = _judged([session, *events_of(Growing(), 4, first=30)], judge)
 
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.from_s, now.forecast) == ("suspected", before.from_s, None)
-    _, told = _judged(events_of(Growing(), 30, first=34), judge)
-    assert [one.state for one in _of(told, "ram")] == ["cleared"]
+    _, said = _judged(events_of(Growing(), 30, first=34), judge)
+    assert [one.state for one in _of(said, "ram")] == ["cleared"]
 
 
 def test_the_same_figures_are_not_told_again():
-    _, told = _judged(events_of(Growing(ram_mib=8.0, traces=2, retained=2), 150))
+    _, said = _judged(events_of(Growing(ram_mib=8.0, traces=2, retained=2), 150))
 
-    assert len(_of(told, "ram")) <= 6
+    assert len(_of(said, "ram")) <= 6
 
 
 def test_a_long_history_is_judged_at_its_end_only():
@@ -504,7 +504,7 @@ def test_a_long_history_is_judged_at_its_end_only():
     for event in events_of(grows, 1000):
         judge.read(event.t_s, event)
 
-    told = judge.judge()
+    said = judge.judge()
 
-    assert _of(told, "ram")[0].state == "suspected"
-    assert _of(told, "ram")[0].unit == 1000
+    assert _of(said, "ram")[0].state == "suspected"
+    assert _of(said, "ram")[0].unit == 1000
