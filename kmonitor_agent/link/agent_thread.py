@@ -315,7 +315,7 @@ class AgentLoop:
         # Measured: 40 us of 90 are the kernel's and Python's share of a thread that wakes up.
         while not is_called(min(poll_s, end_s - now_s)):
             now_s = self._clock.monotonic_s()
-            has_events = any([look() for look in looks])  # noqa: C419 - each
+            has_events = any([look(now_s) for look in looks])  # noqa: C419 - each
             if not (self._pass_on(streams, now_s) if has_events else self._take_messages()):
                 break
             if has_events:

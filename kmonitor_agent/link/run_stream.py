@@ -71,6 +71,9 @@ class EventQueue:
         self.dropped = 0
         self._events: deque[Event] = deque(maxlen=EVENTS_LIMIT)
 
+    def __len__(self) -> int:
+        return len(self._events)
+
     @property
     def is_empty(self) -> bool:
         return not self._events
@@ -260,6 +263,7 @@ class RunStream:
         self._phase = _Phase.OPENING
         self._ended_why = "finished"
         self._reported_dropped = 0
+        self._written_s = float("-inf")
         self._lock_until_s: float | None = None
         self._not_before_s = float("-inf")
         self._end_s: float | None = None
@@ -299,11 +303,13 @@ class RunStream:
         """
         return self._guarded("link.turn", now_s, lambda: self._turn(now_s, is_free=is_free))
 
-    def look(self) -> bool:
-        """Run the `EACH_LOOK` tasks; True if there are events for the spool.
+    def look(self, now_s: float) -> bool:
+        """Run the `EACH_LOOK` tasks; True if events are to be written to the spool now.
 
-        A task that raises is not run again: a lasting fault would be counted each time.
+        Events of a task are urgent; others wait until `Timing.write_s` after the last write. A
+        task that raises is not run again: a lasting fault would be counted each time.
         """
+        n_waiting = len(self.event_queue)
         if not self.is_idle and self._phase is _Phase.OPEN:
             for task in self._looks:
                 try:
@@ -311,7 +317,8 @@ class RunStream:
                 except Exception as exc:  # noqa: BLE001 - counted; the thread goes on
                     self._looks = tuple(each for each in self._looks if each is not task)
                     self.faults.record("link.look", exc)
-        return not self.event_queue.is_empty
+        is_due = now_s >= self._written_s + self._timing.write_s
+        return len(self.event_queue) > (0 if is_due else n_waiting)
 
     def pass_on(self, now_s: float) -> bool:
         """Write events to the spool, without the tasks of a turn.
@@ -464,6 +471,8 @@ class RunStream:
         for begin in range(0, len(events), WRITTEN_AT_ONCE):
             self.outbox.append(events[begin : begin + WRITTEN_AT_ONCE])
         self._report_dropped()
+        if events:
+            self._written_s = self._clock.monotonic_s()
         return bool(events)
 
     def _retry_disk(self) -> None:

@@ -205,6 +205,27 @@ def test_tasks_of_each_look_run_while_a_thread_has_nothing_else_to_do(
     assert set(ran) == {THREAD_NAME}
 
 
+def test_events_wait_for_the_time_between_writes_but_those_of_a_task_of_each_look_do_not(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    looks: list[int] = []
+    timing = Timing(drain_s=0.01, write_s=600.0, retry_s=600.0, mark_s=600.0)
+    monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
+
+        def look() -> None:
+            looks.append(test.link.status().last_seq)
+            if len(looks) == 8:
+                test.link.emit(sample(1))
+
+        test.link.every(EACH_LOOK, look)
+        wait_until(lambda: len(looks) >= 2)
+        test.link.emit(epoch(1))
+        wait_until(lambda: test.link.status().last_seq == 3)
+
+        assert set(looks[:8]) == {1}
+
+
 def test_a_task_of_each_look_that_raises_is_counted_and_not_run_again(folders: Folders):
     ran: list[str] = []
 
