@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
+from kmonitor_agent.frameworks.tensorflow.size_formulas import TRIED, SizeFormulas, is_counted
 from kmonitor_agent.frameworks.tensorflow.step_graph import (
-    TRIED,
     CannotTrace,
-    SizeFormulas,
     TracedStep,
-    is_counted,
     is_rewriting_refused,
     loop_trip_count,
     trace_step_graph,

@@ -12,7 +12,7 @@ import tensorflow as tf
 from keras import layers
 
 from kmonitor.memory.simulation.step_simulation import Simulation
-from kmonitor_agent.frameworks.tensorflow import step_program
+from kmonitor_agent.frameworks.tensorflow import size_formulas, step_program
 from kmonitor_agent.frameworks.tensorflow.step_program import (
     CannotTrace,
     set_optimizer,
@@ -207,6 +207,32 @@ def test_pooling_of_pictures_and_of_films_keeps_a_byte_a_value_for_its_gradient(
 
     pooled = next(each for each in program.graphs[0].operations if each.kind == "MaxPool3D")
     assert program.extents[pooled.beside].at(5) == 5 * (2 * 4 * 4 * 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "features", "buffered"),
+    [
+        ("mixed_float16", "avx512f avx512bw", {"Conv2DBackpropFilter", "MatMul"}),
+        ("mixed_float16", "avx512f avx512bw avx512_fp16", set()),
+        ("mixed_bfloat16", "avx2", {"Conv2DBackpropFilter", "MatMul"}),
+        ("mixed_bfloat16", "avx512f", set()),
+        ("float32", "", set()),
+        ("float64", "avx512f avx512bw avx512_fp16", {"Conv2DBackpropFilter"}),
+    ],
+)
+def test_only_types_that_the_processor_does_not_compute_take_buffers(
+    policy: str, features: str, buffered: set[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(size_formulas, "processor_features", lambda: frozenset(features.split()))
+    inputs = layers.Input((12, 12, 3))
+    x = layers.Flatten(dtype=policy)(layers.Conv2D(4, 3, dtype=policy)(inputs))
+    model = keras.Model(inputs, layers.Dense(2, dtype=policy)(x))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    (graph, *_) = trace_training_step(model).graphs
+
+    kinds = {each.kind for each in graph.operations if each.workspace}
+    assert {kind.removeprefix("_Fused") for kind in kinds} == buffered
 
 
 def test_updates_of_some_rows_are_traced():
