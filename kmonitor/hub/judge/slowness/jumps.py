@@ -23,6 +23,10 @@ _FEW_BEFORE: Final = 3
 _SLOWER_THAN_FEW: Final = 1.8
 """Factor of slower steps, where only one or two units were faster."""
 
+_FAR_SLOWER: Final = 2.0
+_FAR_SLOWER_THAN_FEW: Final = 3.0
+"""Factors of a level of one part."""
+
 MOST_BEFORE: Final = 20
 
 _MANY_BEFORE: Final = 6
@@ -81,6 +85,29 @@ def _before(values: Floats, first: int) -> Floats:
     return values[1:first][-MOST_BEFORE:]
 
 
+def find_level_of_part(seconds: Floats, least_s: float) -> int | None:
+    """Index of the first unit of a far slower level of one part, which no earlier unit reached.
+
+    The noise of the other parts hides such a level in the whole.
+
+    Args:
+        seconds: Durations of the part, `[n]`.
+        least_s: Smallest rise.
+    """
+    firsts = range(2, len(seconds) - TO_CONFIRM + 1)
+    if not firsts or median(seconds[-TO_CONFIRM:]) - float(seconds[1:].min()) < least_s:
+        return None
+    lowest_later = np.minimum.accumulate(seconds[::-1])[::-1]
+    gaps = [float(lowest_later[at]) - slowest_usual(_before(seconds, at)) for at in firsts]
+    first = firsts[int(np.argmax(gaps))]
+    before_s = median(_before(seconds, first))
+    later_s = median(seconds[first:])
+    is_far = later_s >= (_FAR_SLOWER if first > _FEW_BEFORE else _FAR_SLOWER_THAN_FEW) * before_s
+    is_level = float(lowest_later[first]) >= (before_s + later_s) / 2
+    is_found = max(gaps) > 0.0 and is_far and is_level and later_s - before_s >= least_s
+    return first if is_found else None
+
+
 def slowest_usual(seconds: Floats) -> float:
     """The longest time; of many units the longest but one.
 
@@ -134,7 +161,7 @@ def steady_growth(
     """
     seconds = seconds_of(units, name)
     both = (seconds, values)
-    if not all(_goes_on(each, first) for each in both):
+    if not all(goes_on(each, first) for each in both):
         return None
     begins = (
         begin
@@ -203,7 +230,8 @@ def _from_levels(seconds: Floats, first: int, begin: int) -> float:
     return sum(float(np.abs(each - median(each)).sum()) for each in levels)
 
 
-def _goes_on(seconds: Floats, first: int) -> bool:
+def goes_on(seconds: Floats, first: int) -> bool:
+    """True if the units of a slower level rise by much of the jump: it is no level."""
     later = seconds[first:]
     x = np.arange(len(later), dtype=np.float64)
     slope = theil_sen_slope(x, later, max_points=MOST_POINTS) or 0.0

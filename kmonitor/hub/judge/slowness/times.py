@@ -29,6 +29,8 @@ from kmonitor.hub.judge.slowness.jumps import (
     MOST_BEFORE,
     TO_CONFIRM,
     find_jump,
+    find_level_of_part,
+    goes_on,
     is_apart,
     is_clear_jump,
     likeliest_jump,
@@ -56,6 +58,7 @@ from kmonitor.hub.judge.slowness.parts import (
     named_part,
     seconds_of,
     share_of,
+    without_first,
 )
 from kmonitor.hub.judge.slowness.slower_steps import is_undisturbed, retraced_operations
 from kmonitor.hub.judge.statistics import Floats, noise_of
@@ -171,6 +174,8 @@ def judge_time(
     if judgement.state not in ALARMED:
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
+    if found is None and before is None and judgement.state not in ALARMED:
+        found = _find_level(values, units, a_unit, parts)
     found = _held_or_found(_moved_on(before, values, units), found, values, units)
     if found is None or (judgement.state in ALARMED and not _is_newer(found, judgement)):
         return judgement, found
@@ -257,6 +262,23 @@ def _find_jump_of_part(
     if jump is not None:
         return jump
     return _jump_in(values, _jump_of_compute(units), units, a_unit, (*parts, "compute"))
+
+
+def _find_level(
+    values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
+) -> TimeAlarm | None:
+    """The alarm of a part that takes far longer, and a large part of the time before."""
+    least_s = _LARGE_PART * median(values[1:]) * a_unit
+    for name in parts:
+        seconds = without_first(units, name)
+        first = find_level_of_part(seconds, least_s)
+        if first is None:
+            continue
+        is_in_whole = _rise_lately(values, first) * a_unit >= HALF * _rise_lately(seconds, first)
+        jump = _jump_in(values, first, units, a_unit, (name,)) if is_in_whole else None
+        if jump is not None and (jump.growth.slope is not None or not goes_on(seconds, first)):
+            return jump
+    return None
 
 
 def _jump_in(

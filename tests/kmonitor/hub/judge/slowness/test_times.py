@@ -146,6 +146,33 @@ def test_growth_of_a_part_is_said_a_step_and_an_epoch():
     assert of_steps.rise == pytest.approx(of_epochs.rise / STEPS, rel=0.5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("part", "first"), [("callbacks", 3), ("between_epochs", 20), ("input", 12)]
+)
+def test_level_of_one_part_is_found_in_the_noise_of_the_others(part: str, first: int, seed: int):
+    usual = 0.1 if part == "input" else 0.05
+
+    def parts(epoch: int) -> dict[str, float]:
+        return {part: usual + (0.3 if epoch >= first else 0.0)}
+
+    stored = judged(parts, epochs=first + 15, scatter=0.15, seed=seed)
+
+    (found, *_) = alarms(stored, "epoch_time")
+    assert found.where == part
+    assert found.unit <= first + 6
+
+
+def test_part_that_is_slow_for_some_epochs_only_makes_no_level():
+    stored = judged(
+        lambda epoch: {"callbacks": 0.4 if epoch in (3, 4, 5, 9, 10, 17, 18, 19) else 0.05},
+        epochs=30,
+        scatter=0.1,
+    )
+
+    assert alarms(stored, "epoch_time") == []
+
+
 def test_callback_that_takes_its_time_at_the_end_of_epochs_makes_no_step_slower():
     stored = judged(
         lambda epoch: {"callbacks": 0.05 + 0.03 * epoch}, of_steps=("input", "compute")
