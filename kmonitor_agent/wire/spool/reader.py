@@ -4,6 +4,7 @@ For spools in a folder that hosts share: a lock says nothing there about another
 and other hosts may see a host's writes late, and in another order.
 """
 
+import errno
 import os
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -45,6 +46,9 @@ DEPTH: Final = 8
 _RETRY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 60.0
 """Longest interval at which a damaged file that keeps changing is searched, seconds."""
+
+MOST_FOLDERS: Final = 20_000
+"""Maximum number of folders to search: some seconds. The root of a disk has more."""
 
 _MOST_ENTRIES: Final = 100_000
 """Maximum number of entries of one folder that are checked."""
@@ -198,12 +202,16 @@ def spools_below(
         refused: Called with a spool whose name can be no run's, each time; it is left out.
 
     Raises:
-        OSError: The folder itself cannot be read; unreadable entries below it are left out.
+        OSError: The folder itself cannot be read, or has more than `MOST_FOLDERS` that are no
+            spools; unreadable entries below it are left out.
     """
     spools: list[Path] = []
     left = [(folder, DEPTH)]
+    n_searched = 0
     while left:
         current, depth = left.pop()
+        if n_searched == MOST_FOLDERS:
+            raise OSError(errno.E2BIG, f"it has more than {MOST_FOLDERS} other folders")
         try:
             is_spool, below = (True, []) if current in known else _scan_folder(current)
         except OSError:
@@ -211,6 +219,7 @@ def spools_below(
                 raise
             continue
         if not is_spool:
+            n_searched += 1
             left += [(current / name, depth - 1) for name in reversed(below) if depth]
         elif is_run_name(current.name):
             spools.append(current)

@@ -42,6 +42,19 @@ def test_nothing_is_concluded_on_a_disk_that_other_machines_see(
     assert lateness_s(shared) == 60.0
 
 
+def test_a_folder_of_very_many_others_is_refused_instead_of_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spool_reader, "MOST_FOLDERS", 5)
+    for number in range(4):
+        (tmp_path / str(number)).mkdir()
+    assert spools_below(tmp_path) == []
+    (tmp_path / "4").mkdir()
+
+    with pytest.raises(OSError, match="more than 5 other folders"):
+        spools_below(tmp_path)
+
+
 def test_a_folder_that_is_gone_was_not_left(shared: Path):
     with spooling({"KMONITOR_SPOOL": str(shared)}) as process:
         process.tell("20")
