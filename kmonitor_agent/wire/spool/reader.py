@@ -210,7 +210,7 @@ def spools_below(
     n_searched = 0
     while left:
         current, depth = left.pop()
-        if n_searched == MOST_FOLDERS:
+        if n_searched >= MOST_FOLDERS:
             raise OSError(errno.E2BIG, f"it has more than {MOST_FOLDERS} other folders")
         try:
             is_spool, below = (True, []) if current in known else _scan_folder(current)
