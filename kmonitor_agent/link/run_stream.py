@@ -33,7 +33,17 @@ from kmonitor_agent.wire.local.interpreter_record import (
     write_interpreter_record,
 )
 from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
-from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, SessionStarted
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    CommandProgress,
+    Event,
+    Fault,
+    LimitCrossed,
+    Notice,
+    Paused,
+    SessionEnded,
+    SessionStarted,
+)
 from kmonitor_agent.wire.release import VERSION
 from kmonitor_agent.wire.spool.format import SessionFacts
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
@@ -44,6 +54,11 @@ dropped first.
 
 Days of epochs: that thread reads the samples itself, so only a loop of emits can ever reach it.
 """
+
+_URGENT: Final = frozenset(
+    (ActionRecord, CommandProgress, Fault, LimitCrossed, Notice, Paused, SessionEnded)
+)
+"""Outcomes of actions, and what somebody has to know: few, and not to be lost by a kill."""
 
 
 class EventQueue:
@@ -77,6 +92,14 @@ class EventQueue:
     @property
     def is_empty(self) -> bool:
         return not self._events
+
+    @property
+    def has_urgent(self) -> bool:
+        """True if an event waits that should not; for the agent's thread.
+
+        Not by an iterator, which another thread's `put` would break off.
+        """
+        return any(type(self._events[n]) in _URGENT for n in range(len(self._events)))
 
     def put(self, event: Event) -> None:
         """Add an event; neither blocks nor raises."""
@@ -306,8 +329,9 @@ class RunStream:
     def look(self, now_s: float) -> bool:
         """Run the `EACH_LOOK` tasks; True if events are to be written to the spool now.
 
-        Events of a task are urgent; others wait until `Timing.write_s` after the last write. A
-        task that raises is not run again: a lasting fault would be counted each time.
+        Events of a task and those of `_URGENT` do not wait; others do until `Timing.write_s` after
+        the last write. A task that raises is not run again: a lasting fault would be counted each
+        time.
         """
         n_waiting = len(self.event_queue)
         if not self.is_idle and self._phase is _Phase.OPEN:
@@ -318,7 +342,9 @@ class RunStream:
                     self._looks = tuple(each for each in self._looks if each is not task)
                     self.faults.record("link.look", exc)
         is_due = now_s >= self._written_s + self._timing.write_s
-        return len(self.event_queue) > (0 if is_due else n_waiting)
+        if is_due or not n_waiting:
+            return not self.event_queue.is_empty
+        return len(self.event_queue) > n_waiting or self.event_queue.has_urgent
 
     def pass_on(self, now_s: float) -> bool:
         """Write events to the spool, without the tasks of a turn.

@@ -33,6 +33,7 @@ from kmonitor_agent.reclaim.checkpoint_seal import (
     open_sealed,
     write_seal,
 )
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile
 
 FORMAT: Final = "kmonitor-state-1"
@@ -88,20 +89,37 @@ def write_state(
     checksum = Checksum()
     sealed_values: list[SealedValue] = []
     making = None
-    with _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES) as file:
+    with _new_hdf5_file(disk) as file:
         for ordinal, variable in enumerate(variables):
             array = np.asarray(read(variable.variable), order="C")
-            sealed_values.append(_write_variable(file, str(ordinal), variable.path, array))
+            with SIGNALS.held():
+                sealed_values.append(_write_variable(file, str(ordinal), variable.path, array))
             del array  # or two would be in memory while the next one is read
             checksum.add_crc(sealed_values[-1].crc32)
         if architecture:
             text = np.frombuffer(architecture.encode(), np.uint8)
-            making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
+            with SIGNALS.held():
+                making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
         state_bytes = sum(sealed_value.n_bytes for sealed_value in sealed_values)
         header = CheckpointHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
-        _write_header(file, header)
+        with SIGNALS.held():
+            _write_header(file, header)
     write_seal(disk, SealedContents(header, tuple(sealed_values), making))
     return header
+
+
+@contextlib.contextmanager
+def _new_hdf5_file(disk: DiskFile) -> Generator[Any]:
+    # HDF5 calls `disk`, and loses what a signal's handler raises there, above all at the close.
+    file = None
+    try:
+        with SIGNALS.held():
+            file = _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES)
+        yield file
+    finally:
+        if file is not None:
+            with SIGNALS.held():
+                file.close()
 
 
 def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator[Any]:

@@ -122,6 +122,24 @@ class DeferredSignals:
             except Exception as exc:  # noqa: BLE001 - likewise
                 self._failed = exc
 
+    @contextlib.contextmanager
+    def held(self) -> Generator[None]:
+        """Hold signals in the block, inside an open section only, and deliver them at its end.
+
+        For calls into C that call Python and lose what it raises.
+        """
+        self.watch()
+        if not self._handlers or self._is_held or not _is_main_thread():
+            yield
+            return
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            pending, self._pending = self._pending, []
+            self._raise_again(pending)
+
     def _watch(self) -> None:
         for number in _VALID_SIGNALS:
             handler = signal.getsignal(number)

@@ -226,6 +226,20 @@ def test_events_wait_for_the_time_between_writes_but_those_of_a_task_of_each_loo
         assert set(looks[:8]) == {1}
 
 
+def test_the_outcome_of_an_action_is_written_with_all_before_it_and_does_not_wait(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    timing = Timing(drain_s=0.01, write_s=600.0, retry_s=600.0, mark_s=600.0)
+    monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+
+        test.link.emit(epoch(1))
+        test.link.emit(CommandProgress(t_s=1.0, id="c1", name="save", state="done"))
+
+        wait_until(lambda: test.link.status().last_seq == 3)
+
+
 def test_a_task_of_each_look_that_raises_is_counted_and_not_run_again(folders: Folders):
     ran: list[str] = []
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from kmonitor_agent.reclaim.checkpoints import (
     SaveRefused,
     export_path,
 )
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.disk_file import DiskFile
 from tests.support.checkpoint_files import flip, flip_in_making, flip_in_value, unseal
 from tests.support.clock import MovedClock
@@ -29,6 +31,10 @@ h5py = pytest.importorskip("h5py", reason="comes with Keras")
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="comes with Keras")
 
 TAG = CheckpointTag("run", 2, 5, 7)
+
+
+class TimeIsUp(Exception):
+    pass
 
 
 def values() -> list[Any]:
@@ -218,6 +224,33 @@ def test_a_read_that_fails_half_way_leaves_nothing(store: CheckpointStore, folde
 
     assert store.checkpoints() == [first]
     assert list(folder.iterdir()) == [first.path]
+
+
+@pytest.mark.parametrize("method", ["write", "seek", "truncate"])
+def test_what_a_signals_handler_raises_where_hdf5_calls_us_arrives(
+    store: CheckpointStore, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+):
+    def time_is_up(number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+    real, sent = getattr(DiskFile, method), list[str]()
+
+    def interrupted(disk: DiskFile, *args: Any) -> Any:
+        if not sent:
+            sent.append(method)
+            signal.raise_signal(signal.SIGUSR1)
+        return real(disk, *args)
+
+    monkeypatch.setattr(DiskFile, method, interrupted)
+    before = signal.signal(signal.SIGUSR1, time_is_up)
+    try:
+        with pytest.raises(TimeIsUp), SIGNALS.delivered_after():
+            saved(store)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert sent == [method]
+    assert list(folder.iterdir()) == []
 
 
 @pytest.fixture

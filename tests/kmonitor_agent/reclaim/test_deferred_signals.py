@@ -283,3 +283,47 @@ def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: Def
         signals.hold()
         assert signal.getsignal(OTHER) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def held_block(signals: DeferredSignals, lines: list[str]) -> None:
+    with signals.held():
+        signal.raise_signal(CTRL_C)
+        lines.append("held")
+
+
+def test_a_block_that_holds_delivers_at_its_end_and_what_follows_is_not_held(
+    signals: DeferredSignals,
+):
+    lines: list[str] = []
+
+    with signals.delivered_after():
+        with pytest.raises(KeyboardInterrupt):
+            held_block(signals, lines)
+        with pytest.raises(HandlerException):
+            signal.raise_signal(TIME_LIMIT)
+
+    assert lines == ["held"]
+
+
+def test_a_block_in_a_section_that_holds_delivers_nothing(signals: DeferredSignals):
+    lines: list[str] = []
+
+    def holding() -> None:
+        with signals.delivered_after():
+            signals.hold()
+            held_block(signals, lines)
+            lines.append("still held")
+
+    with pytest.raises(KeyboardInterrupt):
+        holding()
+
+    assert lines == ["held", "still held"]
+
+
+def test_a_block_outside_of_a_section_holds_nothing(signals: DeferredSignals):
+    lines: list[str] = []
+
+    with pytest.raises(KeyboardInterrupt):
+        held_block(signals, lines)
+
+    assert lines == []
