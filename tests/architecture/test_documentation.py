@@ -130,9 +130,16 @@ def test_every_folder_at_the_top_is_explained():
         assert f"`{folder}/`" in text
 
 
-@pytest.mark.parametrize(
-    "page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
+PAGES = (
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "tests/support/README.md",
 )
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_module_that_a_page_names_exists(page: str):
     named = set(_MODULE_PATH.findall((ROOT / page).read_text(encoding="utf-8")))
     paths = [
@@ -142,6 +149,20 @@ def test_every_module_that_a_page_names_exists(page: str):
     assert {
         name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)
     } == set()
+
+
+def test_every_part_that_the_page_on_parts_of_tests_names_is_in_its_module():
+    page = (ROOT / "tests/support/README.md").read_text(encoding="utf-8")
+    named = re.findall(r"((?:`\w+`(?:, )?)+) of `(\w+\.py)`", page)
+    sources = {name: (ROOT / "tests/support" / name).read_text("utf-8") for _, name in named}
+
+    assert len(named) > 15
+    assert [
+        (part, name)
+        for parts, name in named
+        for part in re.findall(r"`(\w+)`", parts)
+        if not re.search(rf"^(?:def|class) {part}\b", sources[name], re.MULTILINE)
+    ] == []
 
 
 def test_every_test_that_the_fault_matrix_names_exists():
