@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.wire.local.file_limit import check_file_limit
 
 _WRITEBACK_BYTES: Final = 1024 * 1024
@@ -34,11 +35,17 @@ class DiskFile:
             OSError: The file exists already or cannot be created.
         """
         self.path = path
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(path, flags, 0o600)
-        self._file = os.fdopen(self._descriptor, "r+b", buffering=0)
         self._failure: OSError | None = None
         self._is_flushed = False
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with SIGNALS.held():
+            self._descriptor = os.open(path, flags, 0o600)
+            self._file = os.fdopen(self._descriptor, "r+b", buffering=0)
+
+    def __del__(self) -> None:
+        # A signal's handler may raise before `__enter__`, and `open` before there is a file.
+        with contextlib.suppress(AttributeError):
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self

@@ -253,6 +253,21 @@ def test_what_a_signals_handler_raises_where_hdf5_calls_us_arrives(
     assert list(folder.iterdir()) == []
 
 
+def test_a_file_that_a_signals_handler_keeps_from_being_used_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def time_is_up(disk: DiskFile) -> DiskFile:
+        raise TimeIsUp
+
+    before = set(Path("/proc/self/fd").iterdir())
+    monkeypatch.setattr(DiskFile, "__enter__", time_is_up)
+
+    with pytest.raises(TimeIsUp), DiskFile(tmp_path / "new"):
+        pass
+
+    assert set(Path("/proc/self/fd").iterdir()) == before
+
+
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """No file of this process may grow over 100 kB: writing fails as on a full disk."""
