@@ -42,6 +42,7 @@ from tests.support.callback_fits import (
     of,
     small_model,
 )
+from tests.support.exits import exit_now
 from tests.support.reloading import KERAS
 from tests.support.spooled import spooled_events
 from tests.support.waiting import DEADLINE_S
@@ -540,7 +541,7 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
         # Only our hooks: TensorFlow itself does not survive a fork.
         monitor.set_model(small_model)
         monitor.on_train_begin()
-        os._exit(len(monitor._fits.get(threading.get_ident(), [])))
+        exit_now(len(monitor._fits.get(threading.get_ident(), [])))
     status = os.waitpid(child, 0)[1]
 
     assert os.waitstatus_to_exitcode(status) == before == 0
