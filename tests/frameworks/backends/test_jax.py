@@ -136,7 +136,7 @@ def test_compiled_programs_are_the_graph_and_grow_with_shapes():
     assert (
         framework.function_count().value
         == after.functions
-        == len(JaxPrograms(JaxInternals())._alive()[0])
+        == len(JaxPrograms(JaxInternals()).alive()[0])
     )
     assert framework.graph(model) is after, "nothing came or went: nothing is counted anew"
 
