@@ -3,7 +3,6 @@
 The one place of these tests that knows how a link is made and what a turn of its thread is.
 """
 
-# pyright: reportPrivateUsage=false
 import errno
 import os
 import socket
