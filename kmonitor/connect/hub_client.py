@@ -178,7 +178,7 @@ class HubClient:
 
     def hub(self, *, stop: bool = False) -> HubReply:
         """Return the hub's status; with `stop` the hub also ends. Raises: `HubUnreachable`."""
-        return self._request(HubRequest(request_id=self._next(), stop=stop), HubReply)
+        return self.request(HubRequest(request_id=self.next_id(), stop=stop), HubReply)
 
     def runs(self, since_change: int = 0) -> list[RunSummary]:
         """Summaries that changed after `since_change`, all pages, oldest start first."""
@@ -192,8 +192,8 @@ class HubClient:
 
     def runs_page(self, since_change: int = 0) -> RunsReply:
         """One page of summaries that changed after `since_change`, and runs deleted since."""
-        request = RunsRequest(request_id=self._next(), since_change=since_change)
-        return self._request(request, RunsReply)
+        request = RunsRequest(request_id=self.next_id(), since_change=since_change)
+        return self.request(request, RunsReply)
 
     def rows(
         self,
@@ -205,16 +205,20 @@ class HubClient:
     ) -> RowsReply:
         """One page of rows after `cursor`; empty `runs` or `kinds` select all."""
         request = RowsRequest(
-            request_id=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
+            request_id=self.next_id(),
+            cursor=cursor,
+            limit=limit,
+            runs=list(runs),
+            kinds=list(kinds),
         )
-        return self._request(request, RowsReply)
+        return self.request(request, RowsReply)
 
     def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
         """Yield every stored row of a run; the next page is requested while one is used."""
         page = self.rows(runs=[run], kinds=kinds, limit=_PAGE_ROWS)
         while page.more:
             request = RowsRequest(
-                request_id=self._next(),
+                request_id=self.next_id(),
                 cursor=page.cursor,
                 limit=_PAGE_ROWS,
                 runs=[run],
@@ -226,7 +230,7 @@ class HubClient:
             yield from page.rows
             is_under_way = self._ahead == request.request_id
             page = self._page_ahead if is_under_way else None
-            page = page or self._request(request, RowsReply, is_sent=is_under_way)
+            page = page or self.request(request, RowsReply, is_sent=is_under_way)
         yield from page.rows
 
     def series(
@@ -240,22 +244,22 @@ class HubClient:
     ) -> SeriesReply:
         """Columns of a run, thinned. Raises: `HubRefused`: the run is not known."""
         request = SeriesRequest(
-            request_id=self._next(),
+            request_id=self.next_id(),
             run=run,
             columns=list(columns),
             from_s=from_s,
             to_s=to_s,
             buckets=buckets,
         )
-        return self._request(request, SeriesReply)
+        return self.request(request, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
         """Current verdicts of a run, one per metric.
 
         Raises: `HubRefused`: the run is not known.
         """
-        return self._request(
-            VerdictsRequest(request_id=self._next(), run=run), VerdictsReply
+        return self.request(
+            VerdictsRequest(request_id=self.next_id(), run=run), VerdictsReply
         ).verdicts
 
     def verdicts_so_far(self, run: str) -> VerdictsReply:
@@ -263,8 +267,8 @@ class HubClient:
 
         Raises: see `verdicts`.
         """
-        request = VerdictsRequest(request_id=self._next(), run=run, partial=True)
-        return self._request(request, VerdictsReply)
+        request = VerdictsRequest(request_id=self.next_id(), run=run, partial=True)
+        return self.request(request, VerdictsReply)
 
     def command(
         self,
@@ -278,7 +282,7 @@ class HubClient:
     ) -> CommandStatus:
         """Request a command once; a repeated `id` only returns the command's status."""
         request = CommandRequest(
-            request_id=self._next(),
+            request_id=self.next_id(),
             id=id or new_id(),
             run=run.run,
             name=name,
@@ -287,7 +291,7 @@ class HubClient:
             ttl_s=ttl_s,
             requested_by=requested_by,
         )
-        return self._request(request, CommandReply).status
+        return self.request(request, CommandReply).status
 
     def wait_for(self, sent: CommandStatus, *, timeout_s: float) -> CommandStatus:
         """Poll until the command is final, or `timeout_s` seconds have passed."""
@@ -297,9 +301,13 @@ class HubClient:
             self._view_socket.wait(_POLL_S)
             # The hub knows the command by its id and ignores the rest.
             again = CommandRequest(
-                request_id=self._next(), id=sent.id, run=sent.run, name=sent.name, session="known"
+                request_id=self.next_id(),
+                id=sent.id,
+                run=sent.run,
+                name=sent.name,
+                session="known",
             )
-            status = self._request(again, CommandReply).status
+            status = self.request(again, CommandReply).status
         return status
 
     def edit(
@@ -313,9 +321,9 @@ class HubClient:
     ) -> None:
         """Rename, annotate, pin or delete a run. Raises: `HubRefused`."""
         request = EditRequest(
-            request_id=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
+            request_id=self.next_id(), run=run, name=name, note=note, pin=pin, delete=delete
         )
-        self._request(request, EditReply)
+        self.request(request, EditReply)
 
     def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysReply:
         """Return the authorized keys for the network, after applying a change if one is given.
@@ -327,20 +335,22 @@ class HubClient:
         Raises:
             HubRefused: The change is not possible, with the reason.
         """
-        request = KeysRequest(request_id=self._next(), authorize=authorize, revoke=revoke)
-        return self._request(request, KeysReply)
+        request = KeysRequest(request_id=self.next_id(), authorize=authorize, revoke=revoke)
+        return self.request(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
         """One page of the hub's audit, newest first, before row `before` (0: from the newest)."""
-        return self._request(
-            AuditRequest(request_id=self._next(), before=before, limit=limit), AuditReply
+        return self.request(
+            AuditRequest(request_id=self.next_id(), before=before, limit=limit), AuditReply
         )
 
-    def _next(self) -> int:
+    def next_id(self) -> int:
+        """Number of a new request."""
         self._last_request += 1
         return self._last_request
 
-    def _request(self, message: _Request, answer: type[T], *, is_sent: bool = False) -> T:
+    def request(self, message: _Request, answer: type[T], *, is_sent: bool = False) -> T:
+        """Send a request and wait for its reply of this type."""
         self._busy = self._reply_pending = None
         try:
             return self._wait_for(message, answer, is_sent=is_sent)

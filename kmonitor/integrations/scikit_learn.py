@@ -77,7 +77,7 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     _check_names(how)
     splits = list(_splits(cv, x, y, groups))
     data = {name: _array(name, each) for name, each in (("x", x), ("y", y)) if each is not None}
-    function = functools.partial(_trained, build=build_model, fit=dict(fit or {}), **data)
+    function = functools.partial(train_and_score, build=build_model, fit=dict(fit or {}), **data)
     return _scores(run_folds(function, splits, study=study, **how))
 
 
@@ -118,7 +118,7 @@ def _array(name: str, data: Any) -> Any:
     return array
 
 
-def _trained(
+def train_and_score(
     fold: Fold, *, build: Callable[[], Any], fit: dict[str, Any], **data: Any
 ) -> dict[str, Any]:
     """One fold, in its own process."""

@@ -197,15 +197,15 @@ class AgentLoop:
 
     def _serve(self) -> None:
         while not self._is_over:
-            self._guarded(self.turn)
-            self._guarded(self._leave_or_rest)
+            self.guarded(self.turn)
+            self.guarded(self._leave_or_rest)
         self._is_closed = True
-        self._guarded(self._close)
+        self.guarded(self.close)
 
     def _leave_or_rest(self) -> None:
         self._is_over = self._agent.is_over()
         if not self._is_over:
-            self._rest()
+            self.rest()
 
     def turn(self) -> None:
         """Serve each run and each connection once."""
@@ -222,12 +222,12 @@ class AgentLoop:
         self._prepare(now_s)
         for connection in self._connections.values():
             if not self._transport.is_short_of_memory():
-                self._guarded(connection.step)
+                self.guarded(connection.step)
         for stream in streams:
             stream.run_upkeep(self._clock.monotonic_s())
             self._end_if_due(stream)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as exc:  # noqa: BLE001 - thread main: counted, and the thread goes on
@@ -297,7 +297,7 @@ class AgentLoop:
 
     # --- waiting ---
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
         """Wait for the next due time, a message or a wake-up; check the queues meanwhile."""
         now_s = self._clock.monotonic_s()
         streams = self._agent.streams()
@@ -342,7 +342,7 @@ class AgentLoop:
         has_news = False
         for connection in self._connections.values():
             if connection.hub_channel is not None:
-                self._guarded(connection.step)
+                self.guarded(connection.step)
                 has_news |= connection.has_news
         return all(has_passed) and not has_news and not self._awaits_answer()
 
@@ -355,7 +355,7 @@ class AgentLoop:
         for connection in self._connections.values():
             if connection.hub_channel is None:
                 return False
-            self._guarded(connection.step)
+            self.guarded(connection.step)
         has_news = any(each.has_news for each in self._connections.values())
         return not has_news and not self._awaits_answer()
 
@@ -395,7 +395,7 @@ class AgentLoop:
         stream.leave()
         self._agent.remove(stream)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         is_connected = any(each.hub_channel is not None for each in self._connections.values())
         self._transport.close(linger_s=FLUSH_S if is_connected else 0.0)
 

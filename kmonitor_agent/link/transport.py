@@ -33,7 +33,7 @@ Libzmq itself takes about 9 descriptors, 2 threads and 20 MiB of address space.
 MESSAGE_BYTES: Final = 16 * MIB
 """Memory that must be free before sending or receiving where address space is limited, bytes."""
 
-_open: Final["list[zmq.Context[zmq.Socket[bytes]]]"] = []
+open_contexts: Final["list[zmq.Context[zmq.Socket[bytes]]]"] = []
 """Contexts that were not ended.
 
 As garbage they would wait for their sockets forever, in whichever thread collects them, which may
@@ -78,7 +78,7 @@ class Transport:
             return
         if self._context is None:
             self._context = zmq.Context()
-            _open.append(self._context)
+            open_contexts.append(self._context)
             self._poller = zmq.Poller()
         socket = HubSocket(self._context, address)
         self._sockets[address] = socket
@@ -145,4 +145,4 @@ class Transport:
             socket.raw.close(linger=int(linger_s * 1000))
         if context is not None:
             context.term()
-            _open.remove(context)
+            open_contexts.remove(context)

@@ -275,7 +275,7 @@ def read_own_pages(folder: Path = PROC / "self") -> ProcessPages | Reading:
         return _OTHER_SYSTEM.read()
 
 
-class _OtherSystem:
+class OtherSystem:
     """Memory held by this process without procfs; any thread, the last one that reads wins."""
 
     def __init__(self) -> None:
@@ -311,7 +311,7 @@ class _OtherSystem:
         return max(0.0, unique + resident - resident_then)
 
 
-_OTHER_SYSTEM: Final = _OtherSystem()
+_OTHER_SYSTEM: Final = OtherSystem()
 
 
 @dataclass(slots=True)

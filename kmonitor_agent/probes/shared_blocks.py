@@ -79,7 +79,7 @@ class SharedBlocks:
         self.names: list[str] = []
         self._folder = folder
         self._before: set[int] = set()
-        self._owners = _Owners(folder, children, proc)
+        self._owners = BlockOwners(folder, children, proc)
         self._listing = Paced(self._list, _LISTING_CORE_FRACTION)
         self._newest = Reading.missing(_UNIT, ""), Reading.missing(_UNIT, "")
         self._why_not = ""
@@ -137,7 +137,7 @@ _Blocks = dict[int, tuple[str, int]]
 """Name and bytes by inode."""
 
 
-class _Owners:
+class BlockOwners:
     """Attributes blocks to the run or to others; agent's thread."""
 
     def __init__(self, folder: Path, children: Callable[[], Collection[int]], proc: Path) -> None:

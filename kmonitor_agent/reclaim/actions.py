@@ -109,7 +109,7 @@ def reload(
     state_store = store if agreement is None or agreement.is_chief else InMemoryStateStore()
 
     def work(run: _ActionContext) -> None:
-        had_functions = _reload(run, state_store, tag, mode or "assign", agreement)
+        had_functions = save_and_restore(run, state_store, tag, mode or "assign", agreement)
         _name_not_saved(run)
         _judge_reload(run, had_functions=had_functions)
 
@@ -289,7 +289,7 @@ def _release(context: _ActionContext) -> bool:
     return released.traces > 0
 
 
-def _reload(
+def save_and_restore(
     context: _ActionContext,
     store: StateStore,
     tag: CheckpointTag,
@@ -305,7 +305,7 @@ def _reload(
             raise _ActionFailed(why)
         SIGNALS.hold()
         with store.dropping(), _without_step_functions(context) as dropped:
-            _clear(context)
+            clear_model(context)
             _restore_values(context, state, store, checkpoint, mode)
     context.measure()
     return bool(dropped)
@@ -360,7 +360,7 @@ def _without_step_functions(context: _ActionContext) -> Generator[list[str]]:
         yield names
 
 
-def _clear(context: _ActionContext) -> None:
+def clear_model(context: _ActionContext) -> None:
     _release(context)
     left_out = context.steps.clear_session()
     if left_out:

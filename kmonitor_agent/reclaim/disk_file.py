@@ -172,7 +172,7 @@ class BackgroundTask(Generic[Result]):
         self._end = end
         self._results: list[Result] = []
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="kmonitor-disk", daemon=True)
+        self._thread = threading.Thread(target=self.run, name="kmonitor-disk", daemon=True)
 
     def __enter__(self) -> Self:
         # Where no more threads can start the work is done after the block.
@@ -195,7 +195,7 @@ class BackgroundTask(Generic[Result]):
                 self._thread.join()
             except BaseException as caught:  # noqa: BLE001 - an interrupt comes when the work is done
                 interrupt = caught
-        self._run()
+        self.run()
         if interrupt is not None:
             raise interrupt
 
@@ -205,7 +205,8 @@ class BackgroundTask(Generic[Result]):
             raise self._failure
         return self._results[0]
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Do the work, unless it was begun already."""
         work, self._work = self._work, None
         if work is None:
             return

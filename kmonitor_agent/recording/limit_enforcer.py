@@ -117,7 +117,7 @@ class LimitEnforcer:
         self._request = request
         self._now_s = now_s
         self._lock = threading.Lock()
-        self._limit_watches = LimitWatches()
+        self.limit_watches = LimitWatches()
         self._script_limits: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
@@ -154,7 +154,7 @@ class LimitEnforcer:
         ]
         with self._lock:
             self._commanded.update(wanted.metrics)
-            self._limit_watches.replace(wanted.metrics, specs)
+            self.limit_watches.replace(wanted.metrics, specs)
         self.report_limits()
         self._report_too_large(specs)
 
@@ -162,9 +162,7 @@ class LimitEnforcer:
         """Limits that were set by command; None if there are none."""
         with self._lock:
             metrics = sorted(self._commanded)
-            specs = [
-                spec for spec in self._limit_watches.specs() if spec.metric in self._commanded
-            ]
+            specs = [spec for spec in self.limit_watches.specs() if spec.metric in self._commanded]
         return SetLimits(metrics=metrics, limits=specs) if metrics else None
 
     def restore_commanded(self, wanted: SetLimits) -> None:
@@ -177,7 +175,7 @@ class LimitEnforcer:
 
     def report_limits(self) -> None:
         with self._lock:
-            specs = self._limit_watches.specs()
+            specs = self.limit_watches.specs()
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
 
     def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
@@ -185,7 +183,7 @@ class LimitEnforcer:
         now_s = self._now_s()
         crossings: list[tuple[LimitWatch, LimitCrossed, bool]] = []
         with self._lock:
-            watches = self._limit_watches.watches(metric)
+            watches = self.limit_watches.watches(metric)
             for watch in watches:
                 crossing = watch.observe(reading.value, reading.of, now_s)
                 others = self._others.setdefault(watch, _OthersWatch())
@@ -238,7 +236,7 @@ class LimitEnforcer:
             metric: Metric without a reading.
         """
         with self._lock:
-            watches = self._limit_watches.watches(metric)
+            watches = self.limit_watches.watches(metric)
         for watch in watches:
             self._notify_once(watch.spec, "limit_unmeasured", f"is not monitored: {why}.")
 
@@ -295,7 +293,7 @@ class LimitEnforcer:
         if watch is None or request.action not in _RELIEVES:
             return ""
         with self._lock:
-            if watch not in self._limit_watches.all_watches():
+            if watch not in self.limit_watches.all_watches():
                 return "the limit was changed in the meantime"
             return "" if watch.is_crossed else "the limit is no longer exceeded"
 
@@ -304,7 +302,7 @@ class LimitEnforcer:
         self._epochs += 1
         if self._epochs == TRIAL_EPOCHS:
             with self._lock:
-                for watch in self._limit_watches.all_watches():
+                for watch in self.limit_watches.all_watches():
                     watch.end_trial()
 
     def note_restart(
@@ -323,9 +321,9 @@ class LimitEnforcer:
         self._futile = futile
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
-        known = self._limit_watches.all_watches()
-        self._limit_watches.replace(metrics, specs)
-        for watch in self._limit_watches.all_watches():
+        known = self.limit_watches.all_watches()
+        self.limit_watches.replace(metrics, specs)
+        for watch in self.limit_watches.all_watches():
             if watch not in known and limit_text(watch.spec) == self._started_by:
                 watch.started_again(_BEGAN_S, self._in_vain, self._futile)
 

@@ -68,6 +68,7 @@ class ProcessSession:
     Attributes:
         faults: Our own faults in this run; once started, they are reported as events.
         is_started: True if the link was opened.
+        link: Link to the hub; None before the start.
         unavailable: Capability to the reason why the framework lacks it; filled at the start.
     """
 
@@ -101,7 +102,7 @@ class ProcessSession:
         self._privacy = privacy
         self._why_not_restart = why_not_restart
         self._pid = os.getpid()
-        self._link: Link | None = None
+        self.link: Link | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -109,7 +110,7 @@ class ProcessSession:
         return os.getpid() == self._pid
 
     def emit(self, event: Event) -> None:
-        link = self._link
+        link = self.link
         if link is not None and self.is_ours:
             link.emit(event)
             if not link.is_started:
@@ -117,7 +118,7 @@ class ProcessSession:
 
     def now_s(self) -> float:
         """Seconds since the session started; 0 before it started."""
-        return 0.0 if self._link is None else self._link.now_s()
+        return 0.0 if self.link is None else self.link.now_s()
 
     def start(
         self,
@@ -153,24 +154,24 @@ class ProcessSession:
             faults=self.faults,
         )
         link.start()
-        self._link = link
+        self.link = link
 
     def every(
         self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
     ) -> None:
         """Run a task on the agent's thread from now on."""
-        if self._link is not None:
-            self._link.every(interval_s, task, while_idle=while_idle)
+        if self.link is not None:
+            self.link.every(interval_s, task, while_idle=while_idle)
 
     def set_idle(self, *, is_idle: bool) -> None:
         """Set if this run is idle while another run of the process is active."""
-        if self._link is not None and self.is_ours:
-            self._link.set_idle(is_idle=is_idle)
+        if self.link is not None and self.is_ours:
+            self.link.set_idle(is_idle=is_idle)
 
     def release_spool(self) -> None:
         """Release the spool now: the run continues in another session of this process."""
-        if self._link is not None and self.is_ours:
-            self._link.end(timeout_s=0.0)
+        if self.link is not None and self.is_ours:
+            self.link.end(timeout_s=0.0)
 
     def end(self, *, left_by: BaseException | None, stopped: bool, within_s: float) -> None:
         """Report the end and leave; returns at once, `AGENT.close` waits.
@@ -180,7 +181,7 @@ class ProcessSession:
             stopped: True if an action of ours stopped the last fit.
             within_s: Maximum time for the hub, seconds.
         """
-        if self._link is None or not self.is_ours:
+        if self.link is None or not self.is_ours:
             return
         how: Literal["finished", "failed", "interrupted", "stopped"]
         how = "stopped" if stopped else "finished"
@@ -193,7 +194,7 @@ class ProcessSession:
                 message=self._privacy.text(exception_message(left_by))[:MAX_TEXT],
             )
         self.emit(ended)
-        self._link.end(timeout_s=within_s)
+        self.link.end(timeout_s=within_s)
 
     def restart(self, supervisor: int) -> None:
         """Report that another process follows, write all events and leave.
@@ -201,9 +202,9 @@ class ProcessSession:
         Args:
             supervisor: Process id of the supervisor that starts it.
         """
-        if self._link is not None and self.is_ours:
+        if self.link is not None and self.is_ours:
             self.emit(SessionEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
-            self._link.close()
+            self.link.close()
 
     def _started_event(self, session_id: str, framework: Framework) -> SessionStarted:
         probed = framework.info()

@@ -61,6 +61,9 @@ class RunRecorder:
 
     Attributes:
         faults: Our own faults in this run.
+        process_session: The run in this process, and its link to the hub.
+        limits: Limits in effect.
+        sampler: Reads memory and other resources.
         privacy: Hides private names and texts.
         steps_done: Number of steps in the epochs that ended in this process.
         log_writer: Writes our values into Keras' logs, for callbacks with `logs=True`.
@@ -79,7 +82,7 @@ class RunRecorder:
         self._folders = find_folders()
         self.privacy = privacy = Privacy(private=settings.private)
         self._settings = settings
-        self._process_session = session = self._begin_session(settings)
+        self.process_session = session = self._begin_session(settings)
         self.faults: Final = session.faults
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
@@ -89,21 +92,21 @@ class RunRecorder:
         self._begin_lock = threading.Lock()
         self._sampler_target = SamplerTarget()
         self._queue = RequestQueue(self._mark_batches_due)
-        self._limits = limits = LimitEnforcer(
+        self.limits = limits = LimitEnforcer(
             emit=session.emit, request=self._queue.put, now_s=session.now_s
         )
         reporting = _EventArguments(emit=session.emit, now_s=session.now_s, privacy=privacy)
         self._action_executor = self._make_executor(reporting)
         self._command_handler = self._make_handler(takes_commands=settings.commands)
-        self._sampler = Sampler(current_target=self.current_target, limits=limits, **reporting)
-        self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **reporting)
+        self.sampler = Sampler(current_target=self.current_target, limits=limits, **reporting)
+        self._fit_reporter = FitReporter(counts=self.sampler.heap_counts, **reporting)
         self.log_writer = KerasLogWriter(
-            self._sampler, self.current_target, session.emit, session.now_s
+            self.sampler, self.current_target, session.emit, session.now_s
         )
         self._model_reporter = ModelReporter(
             reporter=self._fit_reporter,
             faults=self.faults,
-            device=self._sampler.device_name,
+            device=self.sampler.device_name,
             **reporting,
         )
         self._supervised_fits = SupervisedFits(
@@ -127,7 +130,7 @@ class RunRecorder:
     @property
     def has_begun(self) -> bool:
         """True once the run has begun, and in a fork of its process."""
-        return self._process_session.is_started or not self._process_session.is_ours
+        return self.process_session.is_started or not self.process_session.is_ours
 
     @property
     def results(self) -> ActionResults:
@@ -146,9 +149,9 @@ class RunRecorder:
         """Request an action; any thread."""
         if not self._queue.put(request):
             text = f"{request.action} was refused: too many requests are waiting for a safe point"
-            self._process_session.emit(
+            self.process_session.emit(
                 Notice(
-                    t_s=self._process_session.now_s(),
+                    t_s=self.process_session.now_s(),
                     level="warning",
                     code="request_dropped",
                     text=text,
@@ -157,11 +160,11 @@ class RunRecorder:
 
     def report_collected(self, outcome: ReclaimOutcome) -> None:
         """Report a `collect()` call of the script, if the run has begun."""
-        if self._process_session.is_started and self._process_session.is_ours:
+        if self.process_session.is_started and self.process_session.is_ours:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
             self._action_executor.report_collected(outcome, fit=self._fit_count, epoch=epoch)
-            self._sampler.calls += not self._fits
+            self.sampler.calls += not self._fits
             self._collected_s += outcome.seconds if newest is None else 0.0
             self._fit_reporter.kept_objects.unit_ended("collect", newest)
 
@@ -171,21 +174,21 @@ class RunRecorder:
         Args:
             settings: Settings of the callback that saw the call.
         """
-        if not self._process_session.is_ours or self._fits:
+        if not self.process_session.is_ours or self._fits:
             return False
         begins = self.begin_without_fit(framework_for(model), settings)
-        self._sampler.calls += 1
+        self.sampler.calls += 1
         self._fit_reporter.kept_objects.unit_ended("call", None)
         return begins
 
     def begin_without_fit(self, framework: Framework, settings: Settings | None = None) -> bool:
         """Begin the run, if it has not begun; True if it begins now."""
-        begins = not self._process_session.is_started
+        begins = not self.process_session.is_started
         if begins:
             with self._begin_lock, self.faults.guarded("run.start"):
                 self._start(framework)
             with self.faults.guarded("run.limits"):
-                self._limits.set_by_script((settings or self._settings).limits)
+                self.limits.set_by_script((settings or self._settings).limits)
         if self._sampler_target.framework is None:
             self._sampler_target = SamplerTarget(framework)
         return begins
@@ -203,7 +206,7 @@ class RunRecorder:
         guarded = self.faults.guarded
         with guarded("run.timing_check"):
             leave_timing_check_to_others(origin.callback_list())
-        if not self._process_session.is_ours or self._is_followed(origin):
+        if not self.process_session.is_ours or self._is_followed(origin):
             return None
         with self._begin_lock:
             # Counted whatever fails: saved states of fits go by this number.
@@ -214,7 +217,7 @@ class RunRecorder:
             self._close_forgotten()
         self._left_by = None
         with guarded("run.limits"):
-            self._limits.set_by_script(settings.limits)
+            self.limits.set_by_script(settings.limits)
         framework = framework_for(model)
         facts = self._facts(framework, model)
         fit = self._new_fit(ordinal, origin, framework, model, facts, params, settings)
@@ -268,7 +271,7 @@ class RunRecorder:
         guarded = self.faults.guarded
         fit.follow(fit.origin)
         if fit.fit_in_parts is not None:
-            self._process_session.unavailable.pop("reload", None)
+            self.process_session.unavailable.pop("reload", None)
         with guarded("run.supervised"):
             self._supervised_fits.follow(fit, model)
         self._fits.append(fit)
@@ -321,7 +324,7 @@ class RunRecorder:
         fit.epoch = index
         fit.is_in_epoch = True
         fit.begin_epoch()
-        fit.epoch_began_s = self._process_session.now_s()
+        fit.epoch_began_s = self.process_session.now_s()
         self._watch(fit)
         self._fit_reporter.epoch_started(fit)
         fit.leave_hook("input")
@@ -352,8 +355,8 @@ class RunRecorder:
         with guarded("run.reload_effect"):
             self._report_reload_effect(fit, model)
         with guarded("run.limits"):
-            self._limits.observe_times(
-                self._process_session.now_s() - fit.epoch_began_s, fit.last_steps, fit.why_untimed
+            self.limits.observe_times(
+                self.process_session.now_s() - fit.epoch_began_s, fit.last_steps, fit.why_untimed
             )
         self._follow_up(fit)
         with guarded("run.serve_epoch"):
@@ -385,7 +388,7 @@ class RunRecorder:
 
     def set_idle(self, *, is_idle: bool) -> None:
         """Set if this run is idle while another run of the process is active."""
-        self._process_session.set_idle(is_idle=is_idle)
+        self.process_session.set_idle(is_idle=is_idle)
 
     def closed(self) -> ClosedRun:
         """State to keep of this run if it is closed before the process ends."""
@@ -394,8 +397,8 @@ class RunRecorder:
             self._fit_count,
             self._last_epoch,
             self.steps_done,
-            self._limits.commanded() or self._before.limits,
-            self._process_session.release_spool,
+            self.limits.commanded() or self._before.limits,
+            self.process_session.release_spool,
         )
 
     def close(self, within_s: float) -> None:
@@ -404,7 +407,7 @@ class RunRecorder:
         Args:
             within_s: Maximum time for the hub, seconds.
         """
-        if not self._process_session.is_ours:
+        if not self.process_session.is_ours:
             return
         guarded = self.faults.guarded
         with guarded("run.expire"):
@@ -417,7 +420,7 @@ class RunRecorder:
                     self._fit_reporter.fit_ended(fit, "interrupted", None)
                 self.leave_fit(fit, self._left_by)
         with guarded("run.end"):
-            self._process_session.end(
+            self.process_session.end(
                 left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s
             )
 
@@ -425,7 +428,7 @@ class RunRecorder:
         return ActionExecutor(
             run=self.run_id,
             queue=self._queue,
-            limits=self._limits,
+            limits=self.limits,
             faults=self.faults,
             on_acted=self._acted,
             on_performed=self._performed,
@@ -436,10 +439,10 @@ class RunRecorder:
     def _make_handler(self, *, takes_commands: bool) -> CommandHandler:
         return CommandHandler(
             takes_commands=takes_commands,
-            session=self._process_session,
+            session=self.process_session,
             queue=self._queue,
             report=self._action_executor.report_progress,
-            set_limits=self._limits.set_by_command,
+            set_limits=self.limits.set_by_command,
             is_paused=lambda: self._action_executor.is_paused,
         )
 
@@ -447,15 +450,15 @@ class RunRecorder:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
     def _start(self, framework: Framework, *, rebuilds: bool = False) -> None:
-        if self._process_session.is_started:
+        if self.process_session.is_started:
             return
-        self._process_session.start(framework, self._command_handler.receive, rebuilds=rebuilds)
+        self.process_session.start(framework, self._command_handler.receive, rebuilds=rebuilds)
         if self._before.limits is not None:
-            self._limits.restore_commanded(self._before.limits)
+            self.limits.restore_commanded(self._before.limits)
         interval_s = self._settings.sample_interval_s
-        self._sampler.begin(self._process_session.every, interval_s)
-        self._process_session.every(interval_s, self._watch_steps)
-        self._process_session.every(_HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
+        self.sampler.begin(self.process_session.every, interval_s)
+        self.process_session.every(interval_s, self._watch_steps)
+        self.process_session.every(_HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
 
     def _watch_steps(self) -> None:
         self._fit_reporter.kept_objects.watch_steps(self._sampler_target.fit)
@@ -501,9 +504,9 @@ class RunRecorder:
         self._sampler_target = SamplerTarget(fit.framework, self._sampler_target.fit, graph)
         self._fit_reporter.graph_counted(fit, graph)
         if is_judged:
-            self._limits.observe_graph(graph)
+            self.limits.observe_graph(graph)
         if fit.is_traced:
-            self._limits.report_graph_unwatched(graph)
+            self.limits.report_graph_unwatched(graph)
 
     def _serve_due(self, fit: Fit) -> None:
         is_open = False
@@ -564,8 +567,8 @@ class RunRecorder:
             if why := predict_reload_effect(fit.framework, model):
                 self._supervised_fits.reload_effect_known(fit, model, why)
                 text = f"A reload in this fit is {why}"
-                now_s = self._process_session.now_s()
-                self._process_session.emit(
+                now_s = self.process_session.now_s()
+                self.process_session.emit(
                     Notice(t_s=now_s, level="info", code="reload_inexact", text=text)
                 )
 
@@ -576,7 +579,7 @@ class RunRecorder:
             and "collect" in performed
             and "reload" not in performed
         ):
-            self._limits.observe_graph(graph)
+            self.limits.observe_graph(graph)
 
     def _acted(self, fit: Fit, action: ReclaimAction) -> None:
         model = fit.model()

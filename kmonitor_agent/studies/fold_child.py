@@ -227,13 +227,13 @@ class StepProgressReporter:
         """Stop the thread and return the final progress."""
         self._stop.set()
         self._thread.join(timeout=1.0)
-        return self._read_progress()
+        return self.read_progress()
 
     def _run(self) -> None:
         last: tuple[object, ...] = ()
         while not self._stop.wait(_EVERY_S):
             try:
-                seen = self._read_progress()
+                seen = self.read_progress()
             except Exception:  # noqa: BLE001, S112 - without it the fold goes on
                 continue
             current = (seen.steps, seen.phase, seen.share, seen.private)
@@ -241,7 +241,8 @@ class StepProgressReporter:
                 last = current
                 self._study_connection.send(seen)
 
-    def _read_progress(self) -> StepProgress:
+    def read_progress(self) -> StepProgress:
+        """Progress now; VRAM as of the last measurement."""
         steps, of = self._fold.progress
         phase: FitPhase = "step" if steps else "begin"
         share = steps / of if of else None

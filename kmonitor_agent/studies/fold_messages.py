@@ -232,32 +232,37 @@ class FoldConnection:
 
 
 class StudyConnection:
-    """The fold's end of the connection; `send` may be called from any thread."""
+    """The fold's end of the connection; `send` may be called from any thread.
+
+    Attributes:
+        socket: Socket that the fold inherited.
+        reader: Reads from it.
+    """
 
     def __init__(self, descriptor: int) -> None:
         """Open the inherited socket, and hide it from processes that the function starts."""
-        self._end = socket.socket(fileno=descriptor)
-        self._end.set_inheritable(False)
-        self._reader = self._end.makefile("rb")
+        self.socket = socket.socket(fileno=descriptor)
+        self.socket.set_inheritable(False)
+        self.reader = self.socket.makefile("rb")
         self._send_lock = threading.Lock()
         self._ask_lock = threading.Lock()
 
     def job(self) -> FoldJob:
         """Read the job. Raises: msgspec.MsgspecError, OSError: the study is gone."""
-        return _JOB_DECODER.decode(self._reader.readline())
+        return _JOB_DECODER.decode(self.reader.readline())
 
     def function(self, job: FoldJob) -> bytes:
         """Read the pickled function, once, behind the job."""
-        return self._reader.read(job.size)
+        return self.reader.read(job.size)
 
     def wait(self) -> bool:
         """Wait for the start; False if the study is over."""
-        return self._reader.readline() == _GO
+        return self.reader.readline() == _GO
 
     def send(self, message: FoldMessage) -> None:
         """Send to the study; does nothing if the study is gone."""
         with suppress(OSError), self._send_lock:
-            self._end.sendall(_ENCODER.encode(message) + b"\n")
+            self.socket.sendall(_ENCODER.encode(message) + b"\n")
 
     def ask(self, question: bytes) -> bytes:
         """Send a question to the study and wait for its answer.
@@ -266,7 +271,7 @@ class StudyConnection:
         """
         with self._ask_lock:
             self.send(FoldQuestion(question))
-            line = self._reader.readline()
+            line = self.reader.readline()
         if not line:
             raise ConnectionError("the study is over")
         return _ANSWER_DECODER.decode(line).answer

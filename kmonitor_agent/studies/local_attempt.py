@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.probes.held_memory import (
@@ -75,6 +75,7 @@ class AttemptBounds:
 
 @dataclass(slots=True)
 class _Seen:
+    kill_counts: OomKillCounts
     ready: bool = False
     refused: str = ""
     returned: FunctionReturned | None = None
@@ -85,7 +86,6 @@ class _Seen:
     peak_bytes: int = 0
     stayed: bool = False
     killed_for: tuple[FoldCause, str] | None = None
-    kill_counts: OomKillCounts = field(default_factory=read_oom_kills)
 
 
 class LocalAttempt:
@@ -124,7 +124,7 @@ class LocalAttempt:
         self._answers = answers
         self._memory_cgroup = cgroup
         self._family = FamilyMemory(process.pid)
-        self._seen = _Seen()
+        self._seen = _Seen(read_oom_kills())
         self._silence_tracker = SilenceTracker(0.0, bounds.others)
 
     @property

@@ -47,6 +47,7 @@ from tests.support.direct_hub import (
     listening,
     new_keys,
 )
+from tests.support.exits import exit_now
 from tests.support.links import LinkUnderTest, sample, session_started
 from tests.support.waiting import wait_until
 
@@ -342,14 +343,14 @@ def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
 def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
     doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch, option: int, value: int | bytes
 ):
-    opened = network_endpoint.NetworkEndpoint._open
+    opened = network_endpoint.NetworkEndpoint.open_socket
 
     def careless(door: network_endpoint.NetworkEndpoint, endpoint: str) -> "zmq.Socket[bytes]":
         careless_door = opened(door, endpoint)
         careless_door.setsockopt(option, value)
         return careless_door
 
-    monkeypatch.setattr(network_endpoint.NetworkEndpoint, "_open", careless)
+    monkeypatch.setattr(network_endpoint.NetworkEndpoint, "open_socket", careless)
 
     with pytest.raises(NetworkRefused, match="open to everyone"):
         doors.listen(BIND)
@@ -368,16 +369,16 @@ def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
 @pytest.mark.promise(24)
 def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: HubEndpoints):
     doors.listen(BIND)
-    direct = doors._direct
+    direct = doors.direct
     assert isinstance(direct, access_network_endpoint.NetworkAccess)
     keys = new_keys()
     doors.keys.grant(KeyGrant(key=keys.public_text, name="friend", role="operator"))
-    direct._zap.close()
+    direct.zap.close()
 
     with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
         peer.say(RunsRequest(request_id=1))
         wait_until(peer.is_refused, what="refused")
-        assert not direct._network_endpoint.socket.poll(0), "nothing came in"
+        assert not direct.network_endpoint.socket.poll(0), "nothing came in"
 
 
 @pytest.mark.promise(24)
@@ -497,7 +498,7 @@ def _as_nobody(act: Callable[[], list[str]]) -> list[str]:
             os.setuid(NOBODY)
             os.write(writer, msgspec.json.encode(act()))
         finally:
-            os._exit(0)
+            exit_now(0)
     os.close(writer)
     with open(reader, "rb") as told:  # noqa: PTH123 - a descriptor
         found = told.read()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.hub.log import LOG, close_log, open_log
+from kmonitor.hub.runs import hub_event_log
 from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor.hub.store.database import WriteBatch
 from kmonitor.hub.views.edits import EditService
@@ -188,11 +189,13 @@ def test_retries_wait_so_that_a_full_disk_is_not_hammered(parts: HubParts):
     assert parts.event_log.wait_s(parts.clock.monotonic_s()) == 0.0
 
 
-def test_what_waits_in_memory_is_bounded(parts: HubParts):
+def test_what_waits_in_memory_is_bounded(parts: HubParts, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hub_event_log, "MAX_PENDING_BYTES", 2000)
     record = parts.started_run(pid=1)
     assert not parts.event_log.is_full
 
-    parts.event_log._pending_bytes = 65 * 1024 * 1024
+    parts.take(record, *(Sample(t_s=float(t)) for t in range(20)))
 
     assert parts.event_log.is_full
-    assert record.accepted == 1
+    assert parts.event_log.commit()
+    assert not parts.event_log.is_full

@@ -45,8 +45,7 @@ def hub(folders: Folders, cable: Cable) -> Iterator[ListeningHub]:
         with live.client() as client:
             yield ListeningHub(live, client, parse_direct_address(client.keys().address))
     finally:
-        if live._process is not None:
-            live.kill()
+        live.close()
 
 
 @pytest.fixture

@@ -96,18 +96,18 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
 
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):
-    question: Any = Teleport(request_id=client._next())
+    question: Any = Teleport(request_id=client.next_id())
     with pytest.raises(HubRefused) as refused:
-        client._request(question, HubReply)
+        client.request(question, HubReply)
 
     assert refused.value.code == "unsupported"
     assert client.hub().pid > 0
 
 
 def test_what_a_newer_window_adds_to_a_question_is_passed_over(client: HubClient):
-    asked = HubAskedLater(request_id=client._next(), of_a_newer_version=8)
+    asked = HubAskedLater(request_id=client.next_id(), of_a_newer_version=8)
 
-    assert client._request(asked, HubReply).pid > 0
+    assert client.request(asked, HubReply).pid > 0
 
 
 def test_an_older_window_passes_over_what_a_newer_hub_stores(client: HubClient, folders: Folders):

@@ -90,7 +90,7 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_starts(
     tmp_path: Path,
 ):
     # Nothing starts if what is tested here does not hold either.
-    monkeypatch.setattr(command, "_play", lambda plan: 0)
+    monkeypatch.setattr(command, "play", lambda plan: 0)
 
     status = main(["demo", *(word.format(tmp=tmp_path) for word in words)])
 
@@ -118,7 +118,7 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
     plan = command.DemoPlan(4, 2, 0.0, plain=True, screenshot=folders.state / "a.png", window=True)
 
     with pytest.raises(UserError, match="could not be drawn"):
-        command._play(plan)
+        command.play(plan)
 
     told = capsys.readouterr()
     assert "Without kmonitor, and with it" in told.out

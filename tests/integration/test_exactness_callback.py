@@ -10,6 +10,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent import Limit, MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
+from tests.support.recorders import faults_of
 from tests.support.reloading import KERAS, Result, Training, dense_model, shuffled_dataset
 from tests.support.waiting import wait_until
 
@@ -57,7 +58,7 @@ def assert_reloaded(monitor: Any, *, times: int, requested_by: str) -> None:
     records = [record.event for record in monitor.records]
     assert [(r.action, r.ok, r.why) for r in records] == [("reload", True, "")] * times
     assert all(requested_by in record.requested_by for record in records)
-    assert monitor._run_recorder.faults.counts() == {}
+    assert faults_of(monitor) == {}
 
 
 @pytest.mark.full

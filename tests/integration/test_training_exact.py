@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
+from tests.support.recorders import hear
 from tests.support.reloading import KERAS, Result, Training, dense_model, shuffled_dataset
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -89,11 +90,12 @@ def test_reload_by_request_changes_no_result(
     result.assert_same(uninterrupted)
 
 
-def test_after_a_reload_the_retrace_is_kept_out_of_the_step_times():
-    monitor: Any = MonitorCallback(hub="off")
+def test_after_a_reload_the_retrace_is_kept_out_of_the_step_times(
+    monkeypatch: pytest.MonkeyPatch,
+):
     told: list[Any] = []
-    tell = monitor._run_recorder._fit_reporter._emit
-    monitor._run_recorder._fit_reporter._emit = lambda event: (told.append(event), tell(event))
+    hear(monkeypatch, told.append)
+    monitor: Any = MonitorCallback(hub="off")
 
     TRAINING.run(Ask(monitor, {(1, 2): ("reload", "batch")}), monitor)
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
+from kmonitor_agent.recording.fit_reporter import FitReporter
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
@@ -42,6 +43,8 @@ from tests.support.callback_fits import (
     of,
     small_model,
 )
+from tests.support.exits import exit_now
+from tests.support.recorders import hear, recorder_of
 from tests.support.reloading import KERAS
 from tests.support.spooled import spooled_events
 from tests.support.waiting import DEADLINE_S
@@ -117,14 +120,11 @@ def test_fit_tells_its_model_epochs_graph_samples_and_end(monitor: Any, told: To
 
 
 def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
-    told: Told, monitor: Any
+    told: Told, monkeypatch: pytest.MonkeyPatch
 ):
     samples = threading.Event()
-    emit = monitor._run_recorder._sampler._emit
-    monitor._run_recorder._sampler._emit = lambda e: (
-        emit(e),
-        isinstance(e, Sample) and samples.set(),
-    )
+    hear(monkeypatch, lambda event: isinstance(event, Sample) and samples.set())
+    monitor: Any = MonitorCallback("run", hub="off")
     fit(small_model(), monitor, Hook(lambda _: samples.wait(DEADLINE_S)))
 
     events = told(monitor)
@@ -473,10 +473,11 @@ def test_copy_keeps_the_arguments_and_joins_the_run(copied: Callable[[Any], Any]
     monitor.note = "kept"
 
     twin = copied(monitor)
+    assert twin.__getstate__() == monitor.__getstate__()
     fit(small_model(), twin, epochs=1)
 
     assert type(twin) is type(monitor)
-    assert (twin.note, twin.run_id, twin._settings) == ("kept", monitor.run_id, monitor._settings)
+    assert (twin.note, twin.run_id) == ("kept", monitor.run_id)
     assert isinstance(Mine("run", hub="off"), keras.callbacks.Callback)
 
 
@@ -517,15 +518,18 @@ def test_private_run_sends_no_names_or_texts(told: Told):
 
 
 @pytest.mark.promise(14)
-def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Folders):
+def test_fault_of_ours_never_reaches_fit_and_is_told(
+    monitor: Any, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
     def broken(*_: Any) -> None:
         raise RuntimeError("a bug")
 
-    monitor._run_recorder._fit_reporter.epoch_ended = broken
+    monkeypatch.setattr(FitReporter, "epoch_ended", broken)
+    recorder = recorder_of(monitor)
     fit(small_model(), monitor)
     RUNS.close()
 
-    assert monitor._run_recorder.faults.counts() == {"run.report_epoch": 2}
+    assert recorder.faults.counts() == {"run.report_epoch": 2}
     faults = [e for e in spooled_events(folders, monitor.run_id) if type(e).__name__ == "Fault"]
     assert len(faults) == 2
     assert "a bug" in (folders.logs / "agent.log").read_text()
@@ -533,14 +537,15 @@ def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Fold
 
 def test_forked_child_stays_silent(monitor: Any, told: Told):
     fit(small_model(), monitor, epochs=1)
-    before = len(monitor._run_recorder._fits)
+    recorder = recorder_of(monitor)
+    before = len(recorder.open_fits())
 
     child = os.fork()
     if child == 0:
         # Only our hooks: TensorFlow itself does not survive a fork.
         monitor.set_model(small_model)
         monitor.on_train_begin()
-        os._exit(len(monitor._fits.get(threading.get_ident(), [])))
+        exit_now(len(recorder.open_fits()))
     status = os.waitpid(child, 0)[1]
 
     assert os.waitstatus_to_exitcode(status) == before == 0
@@ -554,9 +559,9 @@ def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(
         monitor: Any = MonitorCallback(name, hub="off")
         ids.add(monitor.run_id)
         if len(ids) == 1:
-            monitor._run_recorder._limits.set_by_command(wanted, "app")
+            recorder_of(monitor).limits.set_by_command(wanted, "app")
         fit(model, monitor, epochs=1)
-        kept = monitor._run_recorder._limits.commanded()
+        kept = recorder_of(monitor).limits.commanded()
         del monitor
         gc.collect()
         assert (kept is not None) == (name == "one")

@@ -10,6 +10,7 @@ from kmonitor_agent import MonitorCallback, collect
 from kmonitor_agent.wire.messages.events import ActionRecord, FitStarted, Sample, SessionStarted
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
+from tests.support.recorders import recorder_of
 from tests.support.reloading import KERAS
 
 pytestmark = KERAS
@@ -22,7 +23,7 @@ MIB = 2.0**20
 
 
 def _sample(callback: MonitorCallback) -> None:
-    callback._run_recorder._sampler.sample()
+    recorder_of(callback).sampler.sample()
 
 
 def test_calls_begin_a_run_and_are_counted(monitor: Any, told: Told):
@@ -57,7 +58,7 @@ def test_a_loop_of_collect_begins_the_run_of_a_callback_without_fit(monitor: Any
 def test_one_collect_before_a_fit_begins_nothing(monitor: Any, told: Told):
     collect()
 
-    assert not monitor._run_recorder._process_session.is_started
+    assert not recorder_of(monitor).has_begun
 
     fit(small_model(), monitor)
 
@@ -69,8 +70,7 @@ def test_collect_begins_no_run_where_callbacks_name_several(monitor: Any):
     for _ in range(3):
         collect()
 
-    runs = [monitor._run_recorder, other._run_recorder]
-    assert not any(run._process_session.is_started for run in runs)
+    assert not any(recorder_of(each).has_begun for each in (monitor, other))
 
 
 def test_what_a_fit_calls_is_no_call_of_its_own(monitor: Any, told: Told):

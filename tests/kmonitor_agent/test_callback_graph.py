@@ -8,6 +8,7 @@ import keras
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
+from kmonitor_agent.recording.sampler import Sampler
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     EpochEnded,
@@ -27,6 +28,7 @@ from tests.support.callback_fits import (
     of,
     small_model,
 )
+from tests.support.recorders import hear, recorder_of
 from tests.support.reloading import KERAS
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -37,18 +39,19 @@ told = callback_fits.told
 
 
 def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_graph(
-    monitor: Any, told: Told
+    told: Told, monkeypatch: pytest.MonkeyPatch
 ):
-    performer = monitor._run_recorder._action_executor
-    emit = performer._emit
+    paused: list[bool] = []
     asked = iter(["reload", "resume"])
 
     def ask_next(event: Any) -> None:
-        emit(event)
-        if performer.is_paused and isinstance(event, (Paused, ActionRecord)):
+        if isinstance(event, Paused):
+            paused.append(event.paused)
+        if paused[-1:] == [True] and isinstance(event, (Paused, ActionRecord)):
             threading.Thread(target=monitor.request, args=(next(asked),)).start()
 
-    performer._emit = ask_next
+    hear(monkeypatch, ask_next)
+    monitor: Any = MonitorCallback("run", hub="off")
     monitor.request("pause")
     fit(small_model(), monitor)
 
@@ -87,7 +90,7 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
 
     class Look(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            graph = monitor._run_recorder._sampler_target.graph
+            graph: Any = recorder_of(monitor).current_target().graph
             seen[batch] = graph.operations
             if batch == 3:
                 monitor.request("reload", at="batch")
@@ -100,25 +103,26 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
     assert 0 < seen[4] <= seen[5] == counts[-1]
 
 
-def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: Told):
+def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+):
     monitor: Any = MonitorCallback(
         "run", hub="off", limits=[Limit("step_time", 0.001)], sample_interval_s=0.05
     )
-    sampler, lock = monitor._run_recorder._sampler, threading.Lock()
-    sample = sampler.sample
+    sample, lock = Sampler.sample, threading.Lock()
 
-    def sampled() -> None:
+    def sampled(sampler: Sampler) -> None:
         with lock:  # the agent's own thread samples too
-            sample()
+            sample(sampler)
 
-    sampler.sample = sampled
+    monkeypatch.setattr(Sampler, "sample", sampled)
     small_model().fit(
         X,
         Y,
         batch_size=48,
         epochs=3,
         verbose=0,
-        callbacks=[monitor, Hook(lambda _: sampled())],
+        callbacks=[monitor, Hook(lambda _: recorder_of(monitor).sampler.sample())],
     )
 
     events = told(monitor)

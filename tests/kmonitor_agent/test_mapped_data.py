@@ -20,6 +20,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from tests.support import callback_fits
 from tests.support.callback_fits import Hook, Told, of, small_model
+from tests.support.recorders import hear
 from tests.support.reloading import KERAS
 from tests.support.waiting import DEADLINE_S
 
@@ -55,18 +56,16 @@ def batches(mapped: Any) -> Iterator[tuple[Any, Any]]:
         yield x.astype("float32"), x.sum(axis=1, keepdims=True)
 
 
-def test_a_mapped_data_set_is_no_growth_of_what_is_judged_and_limited(mapped: Any, told: Told):
+def test_a_mapped_data_set_is_no_growth_of_what_is_judged_and_limited(
+    mapped: Any, told: Told, monkeypatch: pytest.MonkeyPatch
+):
     resident: list[int] = []
     base = psutil.Process().memory_info()
     bound = base.rss - base.shared + 220 * MIB
+    sampled = threading.Event()
+    hear(monkeypatch, lambda event: isinstance(event, Sample) and sampled.set())
     monitor: Any = MonitorCallback(
         "run", hub="off", sample_interval_s=0.1, limits=[Limit("ram", bound, action="collect")]
-    )
-    sampled = threading.Event()
-    emit = monitor._run_recorder._sampler._emit
-    monitor._run_recorder._sampler._emit = lambda event: (
-        emit(event),
-        isinstance(event, Sample) and sampled.set(),
     )
 
     def look(_: int) -> None:

@@ -9,11 +9,13 @@ import keras
 import pytest
 
 from kmonitor_agent import MonitorCallback
+from kmonitor_agent.wire.messages.events import Paused
 from tests.support import callback_fits
 from tests.support.callback_fits import X, Y, fit, small_model
+from tests.support.recorders import hear
 from tests.support.reloading import KERAS, state_of
 from tests.support.running_tests import LONG
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
@@ -138,8 +140,10 @@ def test_stop_for_a_fit_that_has_ended_says_so(monitor: Any):
 
 
 @pytest.mark.parametrize("at", ["epoch", "batch"])
-def test_pause_holds_the_fit_that_runs_and_lets_it_go(monitor: Any, at: str):
-    reached = threading.Event()
+def test_pause_holds_the_fit_that_runs_and_lets_it_go(at: str, monkeypatch: pytest.MonkeyPatch):
+    reached, paused = threading.Event(), threading.Event()
+    hear(monkeypatch, lambda event: isinstance(event, Paused) and event.paused and paused.set())
+    monitor: Any = MonitorCallback("run", hub="off")
 
     def ask(epoch: int) -> None:
         if epoch == 0:
@@ -150,8 +154,7 @@ def test_pause_holds_the_fit_that_runs_and_lets_it_go(monitor: Any, at: str):
 
     def resume() -> None:
         reached.wait(DEADLINE_S)
-        performer = monitor._run_recorder._action_executor
-        held.append(wait_until(lambda: performer.is_paused))
+        held.append(paused.wait(DEADLINE_S))
         monitor.request("resume")
 
     thread = threading.Thread(target=resume)

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support.exits import exit_now
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S
 
@@ -124,7 +125,7 @@ def _become(words: list[str], environ: dict[str, str], out: int, err: int) -> No
 
         os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
     finally:
-        os._exit(status)
+        exit_now(status)
 
 
 def _wait(child: int) -> int | None:

@@ -3,7 +3,6 @@
 The one place of these tests that knows how a link is made and what a turn of its thread is.
 """
 
-# pyright: reportPrivateUsage=false
 import errno
 import os
 import socket
@@ -129,8 +128,8 @@ class _ByHand(AgentThread):
         work = self._work
         if work is not None:
             self.wakeup.set()  # else it would wait for the clock to go on
-            self._turns.run(partial(work._guarded, work.turn))
-            self._turns.run(partial(work._guarded, work._rest))
+            self._turns.run(partial(work.guarded, work.turn))
+            self._turns.run(partial(work.guarded, work.rest))
 
     @override
     def add(self, stream: RunStream) -> None:
@@ -149,7 +148,7 @@ class _ByHand(AgentThread):
         work = self._work
         if work is not None and not self._streams:
             self._work = None
-            self._turns.run(partial(work._guarded, work._close))
+            self._turns.run(partial(work.guarded, work.close))
 
 
 @contextmanager
@@ -165,7 +164,7 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
 @contextmanager
 def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """The work of a thread `kmonitor-beside` is done by whoever waits for it, a turn each."""
-    work, start = BackgroundTask._run, threading.Thread.start
+    work, start = BackgroundTask.run, threading.Thread.start
 
     def start_others(thread: threading.Thread) -> None:
         if thread.name == "kmonitor-beside":
@@ -177,7 +176,7 @@ def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Genera
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start_others)
-        patch.setattr(BackgroundTask, "_run", run)
+        patch.setattr(BackgroundTask, "run", run)
         yield
 
 
@@ -191,13 +190,13 @@ def fold_by_hand(fold: Fold, turns: AgentTurns) -> Generator[Callable[[], None]]
     pulse.end()
 
     def turn() -> None:
-        turns.run(lambda: mouth.send(pulse._read_progress()))
+        turns.run(lambda: mouth.send(pulse.read_progress()))
         assert ear.receive()
 
     yield turn
     ear.close()
-    mouth._reader.close()
-    mouth._end.close()
+    mouth.reader.close()
+    mouth.socket.close()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from kmonitor_agent import MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import AnyEvent
+from tests.support.recorders import faults_of
 from tests.support.spooled import spooled_events
 
 X = np.linspace(0.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
@@ -45,7 +46,7 @@ def told(folders: Folders) -> Callable[[Any], list[AnyEvent]]:
     """Ends a callback's run and reads its events."""
 
     def read(callback: Any) -> list[AnyEvent]:
-        assert callback._run_recorder.faults.counts() == {}
+        assert faults_of(callback) == {}
         RUNS.close()
         return spooled_events(folders, callback.run_id)
 

@@ -67,8 +67,7 @@ def listening(folders: Folders) -> Iterator[ListeningHub]:
         with live.client() as client:
             yield ListeningHub(live, client, parse_direct_address(client.keys().address))
     finally:
-        if live._process is not None:
-            live.kill()
+        live.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from tests.support.golden_frames import _value as _full_value
+from tests.support.golden_frames import full_value
 
 FAR_INTEGERS = (-(2**63), 2**63 - 1, 2**64 - 1)
 FAR_FLOATS = (math.nan, math.inf, -math.inf, 1.7e308, -1.7e308)
@@ -57,7 +57,7 @@ def n_fields(kind: type[msgspec.Struct]) -> int:
 
 
 def _plain(kind: inspect.Type) -> Any:
-    return msgspec.to_builtins(_full_value(kind, count(1)), builtin_types=(bytes,))
+    return msgspec.to_builtins(full_value(kind, count(1)), builtin_types=(bytes,))
 
 
 def _of(kind: inspect.Type) -> Iterator[tuple[str, Any, bool]]:

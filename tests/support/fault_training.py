@@ -29,6 +29,7 @@ from typing import Any, Final
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
+from tests.support.exits import exit_now
 from tests.support.fault_sites import SITES, Injection, install
 
 install()
@@ -38,6 +39,7 @@ import numpy as np  # noqa: E402
 
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
 from kmonitor_agent.wire.local import supervision  # noqa: E402
+from tests.support.recorders import recorder_of  # noqa: E402
 
 importlib.import_module("kmonitor_agent.recording.runs")  # now, and not in every process
 
@@ -151,6 +153,7 @@ class Training:
         self._place = place
         self._result: dict[str, Any] | None = None
         self._monitor: Any = None
+        self._faults: Any = None
         self._status: Any = 1
         self._raised = ""
         self._is_armed = "allocations" not in order  # what counts sites allocates too
@@ -173,6 +176,7 @@ class Training:
             checkpoint_dir=self._place / "checkpoints",
             logs=False,
         )
+        self._faults = recorder_of(monitor).faults
         for arguments in REQUESTS[self._fit]:
             monitor.request(**arguments)
         SITES.is_armed = self._is_armed
@@ -194,12 +198,12 @@ class Training:
             # It takes longer than the training: TensorFlow's modules are many.
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
-            os._exit(self._status)
+            exit_now(self._status)
 
     def _write(self) -> None:
         SITES.is_armed = False
         records: list[Any] = [] if self._monitor is None else list(self._monitor.records)
-        faults = {} if self._monitor is None else self._monitor._run_recorder.faults.counts()
+        faults = {} if self._faults is None else self._faults.counts()
         written = {
             "result": self._result,
             "raised": self._raised,

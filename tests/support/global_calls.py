@@ -67,8 +67,8 @@ SETTERS: Final = frozenset(
 
 def _generators() -> tuple[Any, ...]:
     numpy = sys.modules.get("numpy")
-    legacy = None if numpy is None else numpy.random.mtrand._rand
-    return (random._inst,) if legacy is None else (random._inst, legacy)
+    own: Any = random.random
+    return (own.__self__,) if numpy is None else (own.__self__, numpy.random.random.__self__)
 
 
 class GlobalCalls:

@@ -68,22 +68,25 @@ def full(kind: type[msgspec.Struct]) -> msgspec.Struct:
 
 def _struct(kind: type, numbers: "itertools.count[int]") -> Any:
     info = typing.cast("inspect.StructType", inspect.type_info(kind))
-    return kind(**{field.name: _value(field.type, numbers) for field in info.fields})
+    return kind(**{field.name: full_value(field.type, numbers) for field in info.fields})
 
 
-def _value(kind: inspect.Type, numbers: "itertools.count[int]") -> Any:
+def full_value(kind: inspect.Type, numbers: "itertools.count[int]") -> Any:
+    """A value of this type, with all fields set, from the next numbers."""
     match kind:
         case inspect.StructType():
             return _struct(kind.cls, numbers)
         case inspect.UnionType():
             parts = [part for part in kind.types if not isinstance(part, inspect.NoneType)]
-            return _value(parts[-1], numbers)
+            return full_value(parts[-1], numbers)
         case inspect.ListType() | inspect.VarTupleType():
-            return [_value(kind.item_type, numbers) for _ in range(max(1, kind.min_length or 0))]
+            return [
+                full_value(kind.item_type, numbers) for _ in range(max(1, kind.min_length or 0))
+            ]
         case inspect.DictType():
-            return {_value(kind.key_type, numbers): _value(kind.value_type, numbers)}
+            return {full_value(kind.key_type, numbers): full_value(kind.value_type, numbers)}
         case inspect.TupleType():
-            return tuple(_value(each, numbers) for each in kind.item_types)
+            return tuple(full_value(each, numbers) for each in kind.item_types)
         case _:
             return _plain(kind, next(numbers))
 

@@ -111,25 +111,25 @@ class Work:
 class Observer:
     """Runs a function on its own thread and counts what that reads and opens."""
 
-    _watched: "dict[int, list[str]]" = {}  # noqa: RUF012 - an audit hook cannot be taken back
-    _is_hooked = False
+    watched: "dict[int, list[str]]" = {}  # noqa: RUF012 - an audit hook cannot be taken back
+    is_hooked = False
 
     def run(self, act: Callable[[], object], unblock: Path) -> Work:
         """Do it; a thread that hangs on a named pipe at `unblock` is let go and said to hang."""
-        if not Observer._is_hooked:
+        if not Observer.is_hooked:
             sys.addaudithook(_note_open)
-            Observer._is_hooked = True
+            Observer.is_hooked = True
         work = Work()
 
         def body() -> None:
             begin = _bytes_read()
-            Observer._watched[threading.get_ident()] = work.opened
+            Observer.watched[threading.get_ident()] = work.opened
             try:
                 act()
             except BaseException as exc:  # noqa: BLE001 - the test says which are right
                 work.error = exc
             finally:
-                del Observer._watched[threading.get_ident()]
+                del Observer.watched[threading.get_ident()]
                 work.read_bytes = _bytes_read() - begin
 
         thread = threading.Thread(target=body, name="hostile entry", daemon=True)
@@ -144,7 +144,7 @@ class Observer:
 
 
 def _note_open(event: str, args: tuple[object, ...]) -> None:
-    if event == "open" and (opened := Observer._watched.get(threading.get_ident())) is not None:
+    if event == "open" and (opened := Observer.watched.get(threading.get_ident())) is not None:
         opened.append(str(args[0]))
 
 

@@ -14,11 +14,13 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from inspect import currentframe
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from kmonitor.hub import loop, service
+from tests.support.exits import exit_now
 from tests.support.source_tree import ROOT
 
 AUDITED: Final = frozenset(
@@ -127,17 +129,17 @@ def _forked(home: Path, heard: Heard) -> int:
     finally:
         with suppress(BaseException):
             sys.stderr.flush()
-        os._exit(status)
+        exit_now(status)
 
 
 def _listen(heard: Heard) -> None:
     def audited(event: str, _args: tuple[Any, ...]) -> None:
-        if event in AUDITED and (line := _line_of_ours(sys._getframe(1))):
+        if event in AUDITED and (line := _line_of_ours(currentframe())):
             heard(event, line)
 
     def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
-            if line := _line_of_ours(sys._getframe(1)):
+            if line := _line_of_ours(currentframe()):
                 heard(f"os.{name}", line)
             return real(*args, **named)
 

@@ -4,6 +4,7 @@ import gc
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import ops
@@ -22,10 +23,15 @@ class Left:
     entries: int
 
 
+def gradient_registry() -> dict[str, Any]:
+    """TensorFlow's custom gradients by name."""
+    return ops.gradient_registry._registry
+
+
 def left() -> Left:
     """Now, garbage gone."""
     gc.collect()
-    registry = ops.gradient_registry._registry
+    registry = gradient_registry()
     return Left(
         len(atomic_function.RUNTIME_FUNCTION_REFS),
         sum(1 for name in registry if name.startswith("CustomGradient-")),

@@ -74,6 +74,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
 
     Attributes:
         link: It.
+        agent: Agent's thread that serves it.
         faults: Its fault log.
         commands: Commands that it handed over.
     """
@@ -91,6 +92,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
     ) -> None:
         self.faults = FaultLog()
         self.commands: list[Command] = []
+        self.agent = AgentThread(timing=timing) if agent is None else agent
         self.link = Link(
             run=run,
             session_id=session,
@@ -99,7 +101,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
             hub=HubChoice() if hub is None else hub,
             on_command=self.commands.append if on_command is None else on_command,
             faults=self.faults,
-            agent=AgentThread(timing=timing) if agent is None else agent,
+            agent=self.agent,
         )
 
     @override

@@ -57,6 +57,11 @@ class LiveHub:
         """End it with SIGKILL."""
         self._end(signal.SIGKILL)
 
+    def close(self) -> None:
+        """End what was started, if anything was."""
+        if self._process is not None:
+            self.kill()
+
     def stop(self) -> int:
         """End it with SIGTERM; its exit status."""
         return self._end(signal.SIGTERM)
@@ -86,8 +91,7 @@ def idle_hub(folders: Folders) -> Iterator[LiveHub]:
     """A hub that is not started yet; whatever the test started is ended."""
     hub = LiveHub(folders)
     yield hub
-    if hub._process is not None:
-        hub.kill()
+    hub.close()
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def _examples(np: Any, model: Any, batch: int) -> Any:
 
     rng = np.random.default_rng(0)
     shapes = [each.shape for each in getattr(model, "inputs", None) or ()]
-    shapes = shapes or list(model._build_shapes_dict.values())
+    build = model.get_build_config() or {}
+    shapes = shapes or list(build.get("shapes_dict", build).values())
     kinds = [each.dtype for each in getattr(model, "inputs", None) or ()] or ["float32"]
     x = [_values(rng, (batch, *each[1:]), kind)
          for each, kind in zip(shapes, kinds, strict=True)]  # fmt: skip

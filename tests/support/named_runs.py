@@ -54,7 +54,7 @@ def main() -> None:
             kept.append(monitor)
         del monitor
         if number % 10 == 9:
-            link = RUNS.recorders()[-1]._process_session._link
+            link = RUNS.recorders()[-1].process_session.link
             assert link is not None
             wait_until(lambda link=link: link.status().connected)
             # The agent's thread closes what the fits have left, when it gets its turn.

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras.src.random import seed_generator
-from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detection import framework_for
@@ -21,6 +20,7 @@ from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.wire.messages.commands import ReloadMode
+from tests.support.leaking import gradient_registry
 
 if TYPE_CHECKING:
     from kmonitor_agent.reclaim.outcome import ReclaimOutcome
@@ -162,7 +162,7 @@ def clean_registry() -> Generator[Framework]:
 
 def _purge() -> None:
     gc.collect()
-    registry = ops.gradient_registry._registry
+    registry = gradient_registry()
     for name in [name for name in registry if name.startswith("CustomGradient-")]:
         del registry[name]
     gc.collect()

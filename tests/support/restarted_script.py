@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kmonitor_agent import MonitorCallback
+from tests.support.recorders import faults_of
 
 FITS = 3
 EPOCHS = 4
@@ -70,7 +71,7 @@ class Script:
     @property
     def faults(self) -> dict[str, int]:
         """Faults of our own."""
-        return self._monitor._run_recorder.faults.counts()
+        return faults_of(self._monitor)
 
 
 def _asking(monitor: Any, restarts: set[int], kills: set[int], result: Path) -> Any:

@@ -160,6 +160,7 @@ def run_plan(plan: Plan) -> Ended:
     import keras  # noqa: PLC0415 - only in the training process
 
     from kmonitor_agent import Limit, MonitorCallback  # noqa: PLC0415
+    from tests.support.recorders import faults_of  # noqa: PLC0415
 
     limits = [Limit(metric, threshold, **more) for metric, threshold, more in plan.limits]
     monitor: Any = None
@@ -180,7 +181,7 @@ def run_plan(plan: Plan) -> Ended:
         histories=histories,
         run=monitor.run_id if monitor else "",
         records=[str(record) for record in monitor.records] if monitor else [],
-        faults=monitor._run_recorder.faults.counts() if monitor else {},
+        faults=faults_of(monitor) if monitor else {},
         seconds=time.perf_counter() - began,
     )
 

@@ -93,7 +93,7 @@ def demo(*, options: Options = Options()) -> int:
     if plan.window:
         ready_for_qt(offscreen=plan.screenshot is not None)
     with _home(temporary=options.temporary):
-        return _play(plan)
+        return play(plan)
 
 
 _WATCHED_S = 120.0
@@ -185,7 +185,8 @@ def _home(*, temporary: bool) -> Generator[None]:
                 os.environ["KMONITOR_HOME"] = before
 
 
-def _play(plan: DemoPlan) -> int:
+def play(plan: DemoPlan) -> int:
+    """Run the demo in the current home; returns the exit status."""
     folders = find_folders()
     with folder_faults_named(folders), DemoScene(folders, plan.arguments()) as scene:
         scene.start(plain=plan.plain)

@@ -40,6 +40,7 @@ class HubEndpoints:
     Attributes:
         keys: Keys that may connect over the network.
         authorizer: Decides which sender may send which message.
+        direct: Access over the network; None if the hub does not listen there.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class HubEndpoints:
         self._clock = clock
         self._agents = RouterSocket(context, ingest_socket_path(folders))
         self._desktops = RouterSocket(context, view_socket_path(folders))
-        self._direct: NetworkAccess | None = None
+        self.direct: NetworkAccess | None = None
         self._memory = MemoryGuard(clock)
         self._wakeup_fd = -1
         self._poller = zmq.Poller()
@@ -79,12 +80,12 @@ class HubEndpoints:
     @property
     def address(self) -> str:
         """Its address on the network, with the hub's key; empty: it does not listen there."""
-        return "" if self._direct is None else self._direct.url
+        return "" if self.direct is None else self.direct.url
 
     @property
     def unsent(self) -> int:
         """Messages dropped because their receiver was too slow."""
-        direct = 0 if self._direct is None else self._direct.unsent
+        direct = 0 if self.direct is None else self.direct.unsent
         return self._agents.unsent + self._desktops.unsent + direct
 
     def listen(self, bind: str) -> None:
@@ -93,7 +94,7 @@ class HubEndpoints:
         Raises:
             NetworkRefused: It cannot listen there, or not safely.
         """
-        self._direct = NetworkAccess(
+        self.direct = NetworkAccess(
             self._context,
             bind,
             self._folders,
@@ -109,8 +110,8 @@ class HubEndpoints:
         poller.register(self._agents.socket, zmq.POLLIN)
         poller.register(self._desktops.socket, zmq.POLLIN)
         poller.register(wakeup_fd, zmq.POLLIN)
-        if self._direct is not None:
-            self._direct.register(poller)
+        if self.direct is not None:
+            self.direct.register(poller)
 
     def wait(self, timeout_ms: int) -> None:
         """Wait until something arrives, or for this time."""
@@ -121,8 +122,8 @@ class HubEndpoints:
         try:
             self._serve(self._agents, LOCAL_AGENT, "ingest", ingest)
             self._serve(self._desktops, LOCAL_USER, "view", views)
-            if self._direct is not None:
-                self._serve_direct(self._direct, ingest, views)
+            if self.direct is not None:
+                self._serve_direct(self.direct, ingest, views)
         except Flooded:
             self._faults.record("flood: frames", "all connections were closed")
             self._rebind()
@@ -168,13 +169,13 @@ class HubEndpoints:
     def close(self) -> None:
         self._agents.close()
         self._desktops.close()
-        if self._direct is not None:
-            self._direct.close()
+        if self.direct is not None:
+            self.direct.close()
 
     def _send(self, local: RouterSocket, identity: bytes, message: msgspec.Struct) -> bool:
         if not sender_key(identity):
             return local.send(identity, message)
-        return self._direct is not None and self._direct.send(identity, message)
+        return self.direct is not None and self.direct.send(identity, message)
 
     def _serve(self, socket: RouterSocket, peer: Peer, name: str, handle: Handle) -> None:
         for _ in range(_MAX_AT_ONCE):
@@ -203,7 +204,7 @@ class HubEndpoints:
         self._rebind_direct()
 
     def _rebind_direct(self) -> None:
-        if self._direct is not None and not self._direct.rebind():
+        if self.direct is not None and not self.direct.rebind():
             self._faults.record(
                 "direct: address taken", "no device can connect to this hub directly"
             )

@@ -89,6 +89,8 @@ class NetworkAccess:
 
     Attributes:
         url: Address for other devices: host, port and the hub's key.
+        network_endpoint: Socket that listens.
+        zap: Decides which key may connect.
     """
 
     def __init__(
@@ -113,49 +115,49 @@ class NetworkAccess:
         """
         address = parse_bind(bind)
         own = _hub_keys(folders)
-        self._zap = ZapHandler(context, keys, faults, on_refused)
+        self.zap = ZapHandler(context, keys, faults, on_refused)
         self._is_open = False
         try:
-            self._network_endpoint = NetworkEndpoint(context, address, own)
+            self.network_endpoint = NetworkEndpoint(context, address, own)
         except NetworkRefused:
-            self._zap.close()
+            self.zap.close()
             raise
         self._is_open = True
         try:
-            verify_refusal(self._network_endpoint, self._zap, own)
+            verify_refusal(self.network_endpoint, self.zap, own)
         except BaseException:
             self.close()
             raise
-        bound = self._network_endpoint.bound
+        bound = self.network_endpoint.bound
         host = socket.gethostname() if bound.ip.is_unspecified else bound.host
         self.url = DirectAddress(host, bound.port, own.public_text).url
 
     @property
     def unsent(self) -> int:
         """Messages dropped because their receiver was too slow."""
-        return self._network_endpoint.unsent
+        return self.network_endpoint.unsent
 
     def register(self, poller: "zmq.Poller") -> None:
         """Have the loop wake for incoming data."""
-        poller.register(self._zap.socket, zmq.POLLIN)
+        poller.register(self.zap.socket, zmq.POLLIN)
         if self._is_open:
-            poller.register(self._network_endpoint.socket, zmq.POLLIN)
+            poller.register(self.network_endpoint.socket, zmq.POLLIN)
 
     def answer_handshakes(self) -> None:
         """Accept the keys on the list."""
-        self._zap.serve()
+        self.zap.serve()
 
     def receive(self) -> list[bytes] | None:
-        return self._network_endpoint.receive() if self._is_open else None
+        return self.network_endpoint.receive() if self._is_open else None
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        return self._is_open and self._network_endpoint.send(identity, message)
+        return self._is_open and self.network_endpoint.send(identity, message)
 
     def rebind(self) -> bool:
         """End every connection and listen again; False if the address was taken meanwhile."""
         self._is_open = False
         try:
-            self._network_endpoint.rebind()
+            self.network_endpoint.rebind()
         except zmq.ZMQError:
             return False
         self._is_open = True
@@ -165,8 +167,8 @@ class NetworkAccess:
         """Close the endpoint, then the handler of its handshakes."""
         if self._is_open:
             self._is_open = False
-            self._network_endpoint.close()
-        self._zap.close()
+            self.network_endpoint.close()
+        self.zap.close()
 
 
 def _hub_keys(folders: Folders) -> KeyPair:
@@ -214,7 +216,7 @@ class NetworkEndpoint:
         self._keys = keys
         self.unsent = 0
         try:
-            self.socket = self._open(bind.endpoint)
+            self.socket = self.open_socket(bind.endpoint)
         except zmq.ZMQError as exc:
             raise NetworkRefused(
                 f"The hub cannot listen on {bind.host}:{bind.port}: {exc.strerror}.",
@@ -258,7 +260,7 @@ class NetworkEndpoint:
         end_s = time.monotonic() + _REBIND_S
         while True:
             try:
-                self.socket = self._open(self.bound.endpoint)
+                self.socket = self.open_socket(self.bound.endpoint)
             except zmq.ZMQError:
                 # ZeroMQ closes the old one on its own thread, a few milliseconds later.
                 if time.monotonic() > end_s:
@@ -270,7 +272,8 @@ class NetworkEndpoint:
     def close(self) -> None:
         self.socket.close(linger=0)
 
-    def _open(self, endpoint: str) -> "zmq.Socket[bytes]":
+    def open_socket(self, endpoint: str) -> "zmq.Socket[bytes]":
+        """Open a socket that listens there and admits only keys that the hub knows."""
         router_socket = self._context.socket(zmq.ROUTER)
         try:
             set_socket_options(router_socket)

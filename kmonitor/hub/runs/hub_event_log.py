@@ -59,7 +59,9 @@ COMMIT_INTERVAL_S = 0.06
 """Minimum time between two commits, seconds; a single event is committed at once."""
 
 _RETRY_S = 1.0
-_MAX_PENDING_BYTES = 64 * 1024 * 1024
+MAX_PENDING_BYTES = 64 * 1024 * 1024
+"""Maximum size of what waits for a commit, bytes."""
+
 _ROW_OVERHEAD_BYTES = 200
 _STORED_OVERHEAD_BYTES = 70
 """Size of a row in the database besides its body: columns, and its place in two indexes. Source:
@@ -153,7 +155,7 @@ class HubEventLog:
     @property
     def is_full(self) -> bool:
         """True if too much waits for a commit to take more."""
-        return self._pending_bytes > _MAX_PENDING_BYTES
+        return self._pending_bytes > MAX_PENDING_BYTES
 
     def append(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
         """Append a run's events, which follow the ones taken before; they wait for a commit."""

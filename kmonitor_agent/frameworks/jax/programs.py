@@ -129,7 +129,7 @@ class JaxPrograms:
         Args:
             model: Its traces are counted where this JAX does not list its programs.
         """
-        alive, why = self._alive()
+        alive, why = self.alive()
         if why:
             return GraphCount(operations=None, traces=_traces_of(model), absent=why)
         try:
@@ -144,7 +144,7 @@ class JaxPrograms:
 
     def number(self) -> Reading:
         """Programs that are alive; any thread."""
-        alive, why = self._alive()
+        alive, why = self.alive()
         if why:
             return Reading.missing("functions", why)
         return Reading(float(len(alive)), "functions", "jax: compiled programs")
@@ -153,7 +153,8 @@ class JaxPrograms:
         """Functions with many programs, one for each shape that they were called with."""
         return tuple(each for each in self.count(None).by_function if each.traces >= _MANY)
 
-    def _alive(self) -> tuple[list[Any], str]:
+    def alive(self) -> tuple[list[Any], str]:
+        """Programs that JAX holds, and the reason where they cannot be listed."""
         if not self._internals.has_started():
             return [], "JAX has not initialized its devices yet"
         try:

@@ -107,7 +107,7 @@ class GraphInventory:
         new = names - self._facts.keys()
         context = self._context()
         for name in sorted(new, key=registration_order):
-            self._facts[name] = _read_function(context, name)
+            self._facts[name] = read_function(context, name)
 
     def _sizes(self) -> Counter[TraceKey]:
         return registered_sizes({name: facts.operations for name, facts in self._facts.items()})
@@ -179,7 +179,7 @@ def _names(functions: Mapping[tuple[int, bytes], int]) -> set[str]:
     return {name.decode("utf-8", "replace") for _, name in list(functions)}
 
 
-def _read_function(context: Any, name: str) -> FunctionFacts:
+def read_function(context: Any, name: str) -> FunctionFacts:
     try:
         definition = context.get_function_def(name)
     except (AttributeError, LookupError, RuntimeError, ValueError, _error_of_tensorflow()):

@@ -59,30 +59,33 @@ def find_internals() -> TensorFlowInternals:
     branches = "tensorflow.python.ops.control_flow_v2_func_graphs"
     ops = "tensorflow.python.framework.ops"
     return TensorFlowInternals(
-        functions=found("functions", lambda: _name(atomic, "RUNTIME_FUNCTION_REFS")),
-        function_type=found("function_type", lambda: _name(atomic, "AtomicFunction")),
-        eager_context=found("eager_context", lambda: _name(f"{_EAGER}.context", "context_safe")),
-        gradients=found("gradients", lambda: _name(ops, "gradient_registry")._registry),  # noqa: SLF001 - looked up, may be missing
+        functions=found("functions", lambda: module_member(atomic, "RUNTIME_FUNCTION_REFS")),
+        function_type=found("function_type", lambda: module_member(atomic, "AtomicFunction")),
+        eager_context=found(
+            "eager_context", lambda: module_member(f"{_EAGER}.context", "context_safe")
+        ),
+        gradients=found("gradients", lambda: module_member(ops, "gradient_registry")._registry),  # noqa: SLF001 - looked up, may be missing
         func_graph=found(
-            "func_graph", lambda: _name("tensorflow.python.framework.func_graph", "FuncGraph")
+            "func_graph",
+            lambda: module_member("tensorflow.python.framework.func_graph", "FuncGraph"),
         ),
         branch_graphs=found(
             "branch_graphs",
             lambda: (
-                _name(branches, "CondBranchFuncGraph"),
-                _name(branches, "WhileCondFuncGraph"),
-                _name(branches, "WhileBodyFuncGraph"),
+                module_member(branches, "CondBranchFuncGraph"),
+                module_member(branches, "WhileCondFuncGraph"),
+                module_member(branches, "WhileBodyFuncGraph"),
             ),
         )
         or (),
         default_graph_stack=found(
-            "default_graph_stack", lambda: _name(ops, "_default_graph_stack")
+            "default_graph_stack", lambda: module_member(ops, "_default_graph_stack")
         ),
         missing=missing,
     )
 
 
-def _name(module: str, name: str) -> Any:
+def module_member(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 

@@ -82,7 +82,7 @@ def recreate(
     variables = [state[at].variable for at in indices]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
-    optimizers = _all_optimizers(model, old_ids)
+    optimizers = all_optimizers(model, old_ids)
     memory = TensorMemory()
     saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
@@ -220,7 +220,7 @@ def _can_be_initialized(variable: Any) -> bool:
 
 
 def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
-    known = _all_optimizers(model, [each._value._unique_id for each in variables])  # noqa: SLF001
+    known = all_optimizers(model, [each._value._unique_id for each in variables])  # noqa: SLF001
     inner = {id(one) for each in known for one in wrapped_optimizers(each)}
     # `compile()` of a GAN gives its outer model an optimizer that never trains anything.
     outer = [each for each in known if id(each) not in inner and _trains(each)]
@@ -235,7 +235,7 @@ def _trains(optimizer: Any) -> bool:
     return bool(getattr(optimizer, "_trainable_variables_indices", True))
 
 
-def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
+def all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
     """The model's optimizers, those inside of them, and others that know one of the variables."""
     own = with_wrapped_optimizers(optimizers_of(model))
     others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(own, ids) else []

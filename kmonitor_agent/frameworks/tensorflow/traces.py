@@ -399,7 +399,7 @@ class GraphOwners:
             graphs = [graph for graph in graphs if id(graph) not in waiting]
         elif new:
             began_s = time.thread_time()
-            owners = self._find_owners(new)
+            owners = self.find_owners(new)
             self._left_s -= time.thread_time() - began_s
             for graph in new:
                 self._found[graph] = frozenset(owners.get(id(graph), ()))
@@ -418,7 +418,7 @@ class GraphOwners:
             graph not in self._found or self._has_function(graph)
         )
 
-    def _find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
+    def find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
         """Names of the functions that own a graph, by the graph's identity."""
         owner_type: Any = self._internals.function_type
         by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}

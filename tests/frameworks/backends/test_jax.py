@@ -20,6 +20,7 @@ from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
+from tests.support.recorders import faults_of
 
 keras, jax, data, models = on_backend(
     "keras",
@@ -86,7 +87,7 @@ def test_the_step_and_the_callback_let_jax_run_ahead(syncs: list[str]):
     # Keras itself puts the state back after each epoch and each evaluation.
     assert set(syncs) == {"fit", "evaluate"}
     assert len(syncs) == 4
-    assert monitor._run_recorder.faults.counts() == {}
+    assert faults_of(monitor) == {}
 
 
 def test_a_reload_amid_an_epoch_puts_the_state_back_once(syncs: list[str]):
@@ -135,7 +136,7 @@ def test_compiled_programs_are_the_graph_and_grow_with_shapes():
     assert (
         framework.function_count().value
         == after.functions
-        == len(JaxPrograms(JaxInternals())._alive()[0])
+        == len(JaxPrograms(JaxInternals()).alive()[0])
     )
     assert framework.graph(model) is after, "nothing came or went: nothing is counted anew"
 

@@ -21,6 +21,7 @@ from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded
+from tests.support.recorders import faults_of
 
 keras, torch, data, models, own = on_backend(
     "keras",
@@ -131,7 +132,7 @@ def test_reload_by_the_callback_leaves_torchs_random_state_alone():
     assert [(each.event.ok, each.event.why) for each in monitor.records] == [(True, "")] * 2
     assert reloaded_state == state
     assert all(map(np.array_equal, reloaded_weights, weights))
-    assert monitor._run_recorder.faults.counts() == {}
+    assert faults_of(monitor) == {}
 
 
 def test_buffers_and_parameters_of_torchs_modules_are_in_the_state():

@@ -206,7 +206,7 @@ def hide_value(monkeypatch: Patch) -> None:
 
 
 def hide_index(monkeypatch: Patch) -> None:
-    real = recreate._all_optimizers
+    real = recreate.all_optimizers
 
     def without_index(model: Any, ids: set[str]) -> list[Any]:
         found = real(model, ids)
@@ -214,7 +214,7 @@ def hide_index(monkeypatch: Patch) -> None:
             vars(each).pop("_trainable_variables_indices", None)
         return found
 
-    monkeypatch.setattr(recreate, "_all_optimizers", without_index)
+    monkeypatch.setattr(recreate, "all_optimizers", without_index)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def failing(monkeypatch: Patch, owner: Any, name: str, *, times: int = 1) -> lis
         finally:
             armed.clear()
 
-    reload = actions._reload
+    reload = actions.save_and_restore
     monkeypatch.setattr(owner, name, function)
-    monkeypatch.setattr(actions, "_reload", armed_reload)
+    monkeypatch.setattr(actions, "save_and_restore", armed_reload)
     return failed
 
 
@@ -65,7 +65,7 @@ PLACES: list[tuple[Any, str]] = [
     (reclaim.Keras3TensorFlowReclaim, "drop_functions"),
     (reclaim.Keras3TensorFlowReclaim, "release_retained"),
     (reclaim.Keras3TensorFlowReclaim, "make_functions"),
-    (actions, "_clear"),
+    (actions, "clear_model"),
     (actions, "_restore_values"),
     (actions, "collect_garbage"),
     (actions, "return_free_pages"),
@@ -101,13 +101,13 @@ def test_a_model_is_never_without_a_step_function(
     monkeypatch: Patch, tmp_path: Path, mode: ReloadMode
 ):
     seen: list[Any] = []
-    clear = actions._clear
+    clear = actions.clear_model
 
     def look(run: Any) -> None:
         clear(run)
         seen.append(run.model.train_function)
 
-    monkeypatch.setattr(actions, "_clear", look)
+    monkeypatch.setattr(actions, "clear_model", look)
 
     run_reloaded(TRAINING, EPOCH_END, tmp_path, mode=mode)
 

@@ -15,6 +15,7 @@ from kmonitor_agent.reclaim.actions import collect_garbage, return_free_pages
 from kmonitor_agent.recording.action_results import ActionResult
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.loops.loops import LOOPS, STEPS, Training, batches
+from tests.support.recorders import faults_of
 from tests.support.reloading import KERAS, clean_registry, seed_everything
 from tests.support.running_tests import LONG
 
@@ -232,7 +233,7 @@ def test_record_says_what_the_action_did(
         LOOPS[name].run(training, [before, monitor, after], EPOCHS)
         # A stop of a script's own loop is settled when it ends or continues.
         before.seen["stop"].records = list(monitor.records[before.known :])
-        faults = monitor._run_recorder.faults.counts()  # pyright: ignore[reportAttributeAccessIssue]
+        faults = faults_of(monitor)
 
     reported = {
         action: [state_of(record) for record in seen.records]

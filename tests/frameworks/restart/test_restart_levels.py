@@ -21,6 +21,7 @@ SCRIPT = """
     from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
     from kmonitor_agent.wire.messages.events import LimitsInForce, Notice
     from kmonitor_agent.recording.process_session import ProcessSession as Session
+    from tests.support.recorders import recorder_of
 
     told = []
     emit = Session.emit
@@ -34,7 +35,7 @@ SCRIPT = """
         def on_epoch_begin(self, epoch, logs=None):
             if process == 1 and epoch == 0:
                 wanted = SetLimits(["functions"], [LimitSpec(metric="functions", value=9e9)])
-                monitor._run_recorder._limits.set_by_command(wanted, "ada")
+                recorder_of(monitor).limits.set_by_command(wanted, "ada")
 
         def on_epoch_end(self, epoch, logs=None):
             limits = [each for each in told if isinstance(each, LimitsInForce)][-1].limits

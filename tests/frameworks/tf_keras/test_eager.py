@@ -38,6 +38,7 @@ from tests.support.exactness import (
     run_plain,
     run_reloaded,
 )
+from tests.support.leaking import gradient_registry
 
 pytestmark = TF_KERAS
 
@@ -223,4 +224,4 @@ def _counts(*, model_and_collect: bool) -> tuple[int, int]:
     gc.collect()
     if model_and_collect:
         assert collect(framework, None).ok
-    return len(RUNTIME_FUNCTION_REFS), len(ops.gradient_registry._registry)
+    return len(RUNTIME_FUNCTION_REFS), len(gradient_registry())

@@ -9,6 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from tests.support.recorders import faults_of
+
 EPOCHS = 6
 
 UNWATCHED = {"plain": (0, 1), "chief only": (1,), "other only": (0,)}
@@ -66,7 +68,7 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
         "records": [(e.action, e.ok, e.epoch, e.requested_by, e.why) for e in events],
         "released": [e.released_traces for e in events],
         "files": sorted(path.name for path in folder.glob("*.h5")),
-        "faults": monitor._run_recorder.faults.counts(),
+        "faults": faults_of(monitor),
     }
     print(json.dumps(told))  # noqa: T201 - how the test hears of it
 

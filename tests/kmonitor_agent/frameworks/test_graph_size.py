@@ -85,7 +85,7 @@ def test_branches_and_loop_bodies_count_to_the_function_around_them(framework: F
 
     count = framework.graph(None)
     (found,) = [function for function in count.by_function if function.name == "my_loop"]
-    trace = my_loop._list_all_concrete_functions()[0]
+    trace = my_loop.get_concrete_function(tf.constant(1.0))
     assert found.traces == 1
     assert found.operations > trace.graph.num_operations()
     assert found.operations == count.operations

@@ -17,6 +17,7 @@ from kmonitor_agent.link.agent_thread import (
     AgentThread,
 )
 from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.commands import Command
@@ -89,7 +90,8 @@ def test_a_fault_of_one_run_holds_up_no_other(
 
     faulty = started(agent, folders, "run1")
     sound = started(agent, folders, "run2")
-    monkeypatch.setattr(faulty.link._stream.outbox, "append", fail)
+    (stream,) = [each for each in agent.streams() if each.faults is faulty.faults]
+    monkeypatch.setattr(stream.outbox, "append", fail)
     faulty.link.emit(epoch(1))
     wait_until(faulty.faults.counts)
     sound.link.emit(epoch(1))
@@ -214,10 +216,11 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
     def hang(*_: object, **__: object) -> bool:
         return hanging.wait(DEADLINE_S) and False
 
+    monkeypatch.setattr(RunStream, "turn", hang)
     for test in tests:
-        monkeypatch.setattr(test.link._stream, "turn", hang)
-        monkeypatch.setattr(test.link._stream, "ended", _Deadlines(clock))
         test.link.start()
+    for stream in agent.streams():
+        monkeypatch.setattr(stream, "ended", _Deadlines(clock))
     (thread,) = [each for each in threading.enumerate() if each.name == THREAD_NAME]
     began_s = clock.monotonic_s()
     agent.end(agent.streams(), EXIT_NETWORK_S)  # the end of the runs, then the process's own
@@ -233,14 +236,14 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
 def test_the_thread_goes_on_where_there_is_no_memory_for_a_call(
     agent: AgentThread, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    real, fails = AgentLoop._guarded, [MemoryError()] * 20
+    real, fails = AgentLoop.guarded, [MemoryError()] * 20
 
     def guarded(turns: AgentLoop, work: Callable[[], None]) -> None:
         if fails:
             raise fails.pop()
         real(turns, work)
 
-    monkeypatch.setattr(AgentLoop, "_guarded", guarded)
+    monkeypatch.setattr(AgentLoop, "guarded", guarded)
 
     test = started(agent, folders, "run1")
     test.link.emit(epoch(1))
@@ -271,7 +274,7 @@ def test_a_context_whose_sockets_were_not_closed_holds_up_no_collection(
     collecting.join(DEADLINE_S)
 
     assert not collecting.is_alive()
-    transport._open.pop().destroy(linger=0)
+    transport.open_contexts.pop().destroy(linger=0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from kmonitor_agent.link import run_stream
 from kmonitor_agent.link.run_stream import EventQueue
 from kmonitor_agent.wire.local import own_descriptor
-from kmonitor_agent.wire.local.own_descriptor import AgentWakeup, OwnDescriptor
+from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import epoch, sample
 from tests.support.waiting import DEADLINE_S
@@ -100,15 +100,21 @@ def test_a_pipe_serves_where_there_is_no_eventfd(monkeypatch: pytest.MonkeyPatch
     assert _is_readable(wake)
 
 
-def test_a_process_with_many_open_files_can_be_woken():
+def _moved(low: int, high: int) -> int:
+    os.dup2(low, high)
+    os.close(low)
+    return high
+
+
+def test_a_process_with_many_open_files_can_be_woken(monkeypatch: pytest.MonkeyPatch):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 2000:
         pytest.skip("at most a thousand files here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
+    eventfd = os.eventfd
+    monkeypatch.setattr(os, "eventfd", lambda *given: _moved(eventfd(*given), 1900))
     wake = AgentWakeup()
-    low = wake.fileno()
-    wake._descriptors = [OwnDescriptor(os.dup2(low, 1900))]
-    os.close(low)
+    assert wake.fileno() == 1900
     wake.set()
 
     assert wake.wait(DEADLINE_S)

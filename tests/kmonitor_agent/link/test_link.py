@@ -10,6 +10,7 @@ from kmonitor_agent.link import agent_thread, run_stream
 from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
+from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.run_stream import EACH_LOOK
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
@@ -17,7 +18,13 @@ from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.interpreter_record import read_interpreter_record
 from kmonitor_agent.wire.local.own_descriptor import AgentWakeup
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import CommandProgress, Notice, Sample, SessionEnded
+from kmonitor_agent.wire.messages.events import (
+    CommandProgress,
+    Event,
+    Notice,
+    Sample,
+    SessionEnded,
+)
 from kmonitor_agent.wire.messages.unions import Bye, Hello
 from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.clock import MovedClock
@@ -109,7 +116,8 @@ def test_a_single_event_after_a_long_silence_is_spooled_at_once(
     timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
     monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
-        wait_until(lambda: test.link._event_queue.is_sleeping)
+        (stream,) = test.agent.streams()
+        wait_until(lambda: stream.event_queue.is_sleeping)
         test.link.emit(epoch(1))
         wait_until(lambda: test.link.status().last_seq == 2)
 
@@ -371,15 +379,15 @@ def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(
 ):
     monkeypatch.setattr(run_stream, "AFTER_FAULT_S", 0.01)
     test = LinkUnderTest(folders)
-    real, failures = test.link._stream.outbox.append, [1, 2]
+    real, failures = Outbox.append, [1, 2]
 
-    def append(events: list[Sample]) -> None:
+    def append(outbox: Outbox, events: list[Event]) -> None:
         if failures:
             failures.pop()
             raise ZeroDivisionError
-        real(events)
+        real(outbox, events)
 
-    monkeypatch.setattr(test.link._stream.outbox, "append", append)
+    monkeypatch.setattr(Outbox, "append", append)
     with test:
         wait_until(lambda: len(failures) == 1)
         test.link.emit(epoch(6))

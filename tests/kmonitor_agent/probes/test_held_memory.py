@@ -48,7 +48,7 @@ def big_file(tmp_path: Path) -> Path:
 def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The children that are seen: those that other tests of this process left are not."""
     seen: list[int] = []
-    monkeypatch.setattr(process_memory, "_children_of", lambda _folder: list(seen))
+    monkeypatch.setattr(process_memory, "read_children", lambda _folder: list(seen))
     monkeypatch.setattr(process_memory, "_descendants", lambda _proc: set(seen))
     return seen
 
@@ -290,7 +290,7 @@ def test_other_systems_give_what_comes_nearest(
     info: Any = SimpleNamespace(rss=90.0, private=70.0, uss=40.0)
     monkeypatch.setattr(held_memory.psutil.Process, "memory_info", lambda _: info)
     monkeypatch.setattr(held_memory.psutil.Process, "memory_full_info", lambda _: info)
-    monkeypatch.setattr(held_memory, "_OTHER_SYSTEM", held_memory._OtherSystem())
+    monkeypatch.setattr(held_memory, "_OTHER_SYSTEM", held_memory.OtherSystem())
     monkeypatch.setattr(held_memory.sys, "platform", platform)
 
     found = read_own_pages(tmp_path)

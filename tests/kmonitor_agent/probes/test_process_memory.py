@@ -21,7 +21,7 @@ MIB = 2**20
 
 def test_readings_are_of_this_process(monkeypatch: pytest.MonkeyPatch):
     # Those that other tests of this process left are none of it.
-    monkeypatch.setattr(process_memory, "_children_of", lambda _folder: list[int]())
+    monkeypatch.setattr(process_memory, "read_children", lambda _folder: list[int]())
     monkeypatch.setattr(process_memory, "_descendants", lambda _proc: set[int]())
     memory = ProcessMemory()
     memory.read_slowly()
@@ -131,13 +131,13 @@ def test_children_are_looked_for_often_while_they_start_and_rarely_again_afterwa
     proc.status("self", anonymous=1)
     monkeypatch.setattr(process_memory.time, "monotonic", lambda: now_s[0])
     monkeypatch.setattr(process_memory.time, "thread_time", lambda: next(cpu_s))
-    look = process_memory._children_of
+    look = process_memory.read_children
 
     def look_noted(folder: Path) -> list[int] | None:
         looks.append(now_s[0])
         return look(folder)
 
-    monkeypatch.setattr(process_memory, "_children_of", look_noted)
+    monkeypatch.setattr(process_memory, "read_children", look_noted)
     memory = ProcessMemory(proc.folder)
     memory.read_slowly()
     lag: list[int] = []

@@ -289,7 +289,7 @@ def test_a_block_like_those_of_the_run_counts_before_the_next_search(
     blocks = shm.blocks()
     shm.process("self", shm.block("cache_1"), python=True)
     blocks.read()
-    monkeypatch.setattr(shared_blocks._Owners, "search", lambda self, blocks: False)  # not due
+    monkeypatch.setattr(shared_blocks.BlockOwners, "search", lambda self, blocks: False)  # not due
     shm.block("psm_2f")
     for _ in range(5):
         now_s += 1.0

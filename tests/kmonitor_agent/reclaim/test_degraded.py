@@ -31,7 +31,7 @@ NAMES = (
 @pytest.fixture
 def hide(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let chosen names be missing from the next framework that is probed."""
-    look = internals._name
+    look = internals.module_member
     monkeypatch.setattr(detection, "_known", {})
 
     def hide(*hidden: str) -> None:
@@ -40,7 +40,7 @@ def hide(monkeypatch: pytest.MonkeyPatch) -> Any:
                 raise AttributeError(f"module {module} has no attribute {wanted}")
             return look(module, wanted)
 
-        monkeypatch.setattr(internals, "_name", name)
+        monkeypatch.setattr(internals, "module_member", name)
 
     return hide
 

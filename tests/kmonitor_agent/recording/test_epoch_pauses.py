@@ -55,7 +55,7 @@ class Elements:
         self.iterator: Any = TFEpochIterator(
             x=data, distribute_strategy=tf.distribute.get_strategy()
         )
-        self.iterator._current_iterator = iter(data)
+        next(iter(self.iterator))  # as before the first step
         monkeypatch.setattr(tf.data.experimental, "get_model_proto", self._model)
 
     def take(self, wait_s: float) -> None:

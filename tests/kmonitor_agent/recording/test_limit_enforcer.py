@@ -306,7 +306,7 @@ def next_process(*, in_vain: int, spec: LimitSpec = RESTART) -> Kept:
 
 
 def restarts_in_vain(kept: Kept) -> int:
-    (watch,) = kept.keeper._limit_watches.all_watches()
+    (watch,) = kept.keeper.limit_watches.all_watches()
     return watch.restarts_in_vain
 
 

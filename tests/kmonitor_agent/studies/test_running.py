@@ -113,7 +113,6 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
 ):
     attempt = attempt_of(process, MadeUpGroup())
     process.code = -signal.SIGKILL
-    attempt._seen.kill_counts = OomKillCounts(host=0)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=1))
 
     attempt.poll(1.1)

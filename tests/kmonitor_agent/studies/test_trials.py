@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor.integrations.scikit_learn import _trained
+from kmonitor.integrations.scikit_learn import train_and_score
 from kmonitor_agent.recording.process_facts import default_run_name, script_path
 from kmonitor_agent.studies.attempts import Attempt, StudyListenerGroup
 from kmonitor_agent.studies.bounds import StepGaps, TimeBound
@@ -177,7 +177,7 @@ def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
 def test_what_an_integration_was_given_is_what_is_told_of():
     time = TimeBound(None)
     build: Any = functions.told
-    ours = functools.partial(_trained, build=build)
+    ours = functools.partial(train_and_score, build=build)
 
     bare = StudyOptions(carry(functions.told), 1, 1, time, None, ())
     handed = StudyOptions(carry(ours, Usage(noun="trial")), 1, 1, time, None, ())

@@ -143,7 +143,7 @@ CONTAINERS: dict[str, Pair] = {
     ),
     "tuple of a namedtuple": (
         lambda: Named("", ()),
-        lambda held, value: held._replace(kept=(*held.kept, value)),
+        lambda held, value: Named(held.name, (*held.kept, value)),
     ),
     "replaced dataclass": (
         lambda: Slotted(()),
@@ -531,6 +531,12 @@ class _Info:
 class Storage:
     def __init__(self):
         self._infos = {0: _Info()}
+
+    def info(self):
+        return self._infos[0]
+
+    def new_info(self):
+        return _Info()
 """
 
 
@@ -557,14 +563,14 @@ def places_of(recorder: Recorder, held: list[Any]) -> list[str]:
 def test_what_a_private_class_of_a_library_keeps_is_named_after_its_holder(library: Any):
     recorder = Recorder([library.Storage()])
 
-    assert places_of(recorder, recorder.held[0]._infos[0].trials) == ["Storage.trials"]
+    assert places_of(recorder, recorder.held[0].info().trials) == ["Storage.trials"]
 
 
 def test_names_of_linked_objects_of_a_library_do_not_get_longer(library: Any):
     recorder = Recorder([library.Storage()])
-    first = last = recorder.held[0]._infos[0]
+    first = last = recorder.held[0].info()
     for _ in range(2):
-        last.next = SimpleNamespace(inner=library._Info())
+        last.next = SimpleNamespace(inner=recorder.held[0].new_info())
         last = last.next.inner
 
     assert first.next is not None

@@ -54,7 +54,7 @@ class Runtime:
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
     data = tf.data.Dataset.range(4)
     epochs: Any = TFEpochIterator(x=data, distribute_strategy=tf.distribute.get_strategy())
-    epochs._current_iterator = iter(data)
+    next(iter(epochs))  # as before the first step
     source = input_timing(epochs)
     assert isinstance(source, TensorFlowInput)
     made = Runtime(source, epochs)

@@ -36,7 +36,7 @@ def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*args: Any) -> NoReturn:
         raise AssertionError("all objects were looked through")
 
-    monkeypatch.setattr(tensorflow_traces.GraphOwners, "_find_owners", asked)
+    monkeypatch.setattr(tensorflow_traces.GraphOwners, "find_owners", asked)
 
 
 def used() -> Any:
@@ -133,7 +133,7 @@ def test_a_function_that_another_thread_frees_while_it_is_read_counts_as_nothing
     context = internals.find_internals().eager_context
     assert context is not None
 
-    facts = graphs._read_function(context(), "__inference_gone_1")
+    facts = graphs.read_function(context(), "__inference_gone_1")
 
     assert facts.operations == 0
 
@@ -159,10 +159,10 @@ def test_owners_are_searched_for_within_a_part_of_the_time(
     monkeypatch.setattr(traces, "SEARCH_PART", 0.02)
     monkeypatch.setattr(traces.time, "monotonic", lambda: now_s[0])
     monkeypatch.setattr(traces.time, "thread_time", lambda: 0.15 * len(searches))
-    find = traces.GraphOwners._find_owners
+    find = traces.GraphOwners.find_owners
     monkeypatch.setattr(
         traces.GraphOwners,
-        "_find_owners",
+        "find_owners",
         lambda self, graphs: searches.append(1) or find(self, graphs),
     )
     model = used()

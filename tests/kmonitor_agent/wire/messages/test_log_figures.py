@@ -18,6 +18,7 @@ from kmonitor_agent.recording.keras_logs import LOG_NAMES
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
+from tests.support.recorders import recorder_of
 from tests.support.reloading import KERAS
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -57,7 +58,8 @@ def test_csv_logger_has_a_column_for_each_from_the_first_epoch_on(monitor: Any, 
 
 def test_what_cannot_be_read_is_nan_and_its_name_is_there_all_the_same(monitor: Any):
     seen = Seen()
-    monitor._run_recorder.log_writer.epoch_ended = None  # raises where it is called
+    recorder: Any = recorder_of(monitor)
+    recorder.log_writer.epoch_ended = None  # raises where it is called
     fit(small_model(), monitor, seen)
 
     assert [set(logs) for logs in seen.logs] == [{"loss", *LOG_NAMES}] * 2

@@ -14,6 +14,7 @@ from kmonitor_agent.wire.messages.events import EpochEnded, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import Reading
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
+from tests.support.recorders import recorder_of
 
 closed_runs = callback_fits.closed_runs
 monitor = callback_fits.monitor
@@ -25,7 +26,7 @@ class SampledAt(keras.callbacks.Callback):
 
     def __init__(self, monitor: Any, batch: int = 4) -> None:
         super().__init__()
-        self._sampler = monitor._run_recorder._sampler
+        self._sampler = recorder_of(monitor).sampler
         self._batch = batch
         self.logs: list[dict[str, float]] = []
 
@@ -62,7 +63,7 @@ def test_a_value_on_the_device_is_not_read(monitor: Any, told: Told):
     class AtBegin(keras.callbacks.Callback):
         def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
             monitor.on_train_batch_end(batch, logs={"loss": Unreadable(waited), "acc": 0.5})
-            monitor._run_recorder._sampler.sample()
+            recorder_of(monitor).sampler.sample()
 
     fit(small_model(), monitor, AtBegin(), epochs=1)
 

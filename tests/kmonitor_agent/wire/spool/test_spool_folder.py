@@ -212,7 +212,7 @@ def test_where_open_files_cannot_be_deleted_the_lock_is_closed_first(
     unlink = Path.unlink
 
     def as_on_windows(path: Path, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002
-        if path.name == "lock" and spool._lock.is_held():
+        if path.name == "lock" and spool.is_locked():
             raise PermissionError(13, "it is open")
         unlink(path, missing_ok)
 

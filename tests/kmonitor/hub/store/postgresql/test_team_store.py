@@ -220,7 +220,7 @@ def test_no_more_is_taken_than_can_be_kept(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ):
-    monkeypatch.setattr("kmonitor.hub.runs.hub_event_log._MAX_PENDING_BYTES", 2000)
+    monkeypatch.setattr("kmonitor.hub.runs.hub_event_log.MAX_PENDING_BYTES", 2000)
     record = team.started_run(pid=1)
     committed(team)
     team_server.cut(database_of(team.store))
