@@ -143,7 +143,7 @@ class MemoryMapPanel(QFrame):
         title: Name of the run or file.
         table_view: The layers; `model` has its rows.
         text: Reason why there is no map.
-        remedy: What to do about it.
+        remedy: How to get a map.
         missing: Button that chooses the file that would complete this one.
     """
 
