@@ -242,7 +242,7 @@ and socket of the agent, hub and app under DIR.
 _TERMINAL_SIZES = {"COLUMNS": (20, 1000), "LINES": (2, 1000)}
 _SIZE_DIGITS = 9
 
-_SUBCOMMANDS = {
+SUBCOMMANDS = {
     "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and continue."),
     "demo": (
         "kmonitor.cli.demo.command:demo",
@@ -390,12 +390,12 @@ def build_app(called: str = "") -> App:
         exit_on_error=False,
         print_error=False,
     )
-    if called not in _SUBCOMMANDS:
+    if called not in SUBCOMMANDS:
         # It brings the ways to hubs along, which take as long as a small command does.
         from kmonitor.cli.window import window  # noqa: PLC0415
 
         app.default(window)
-    for name, (where, line) in _SUBCOMMANDS.items():
+    for name, (where, line) in SUBCOMMANDS.items():
         app.command(where, name=name, help=None if name == called else line)
     return app
 
@@ -531,10 +531,10 @@ def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:
     subcommands = _GROUPS.get(called)
     if subcommands and list(unused[:1]) == argv[1:2]:
         _complain_of_command(f"{called} ", argv[1], subcommands)
-    elif called in _SUBCOMMANDS or called.startswith("-"):
+    elif called in SUBCOMMANDS or called.startswith("-"):
         _complain_of_usage(called, f"Unexpected arguments: {' '.join(unused)}")
     else:
-        _complain_of_command("", called, _SUBCOMMANDS)
+        _complain_of_command("", called, SUBCOMMANDS)
 
 
 def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
@@ -561,7 +561,7 @@ def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
 
 def _complain_of_usage(called: str, what: str) -> None:
     print_stderr(f"kmonitor: {terminal_safe(what)}")
-    about = f"{called} " if called in _SUBCOMMANDS else ""
+    about = f"{called} " if called in SUBCOMMANDS else ""
     print_stderr(f"See: kmonitor {about}--help")
 
 

@@ -61,7 +61,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
     make_hub_folders(folders)
     _forget_ended_processes()
     end_s = time.monotonic() + timeout_s
-    process = _start(folders)
+    process = start_hub_process(folders)
     while time.monotonic() < end_s:
         found = request_local_hub(folders, timeout_s=_ANSWER_S)
         if found is not None:
@@ -75,7 +75,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
         if process.poll() == _ANOTHER_STARTED_IT:
             # Another one has the lock and no socket: it just starts, or it ends and ours
             # takes over.
-            process = _start(folders)
+            process = start_hub_process(folders)
     raise silent_hub_error(folders) or _failure(folders, process.poll(), timeout_s)
 
 
@@ -132,7 +132,7 @@ def _is_gone(pid: int) -> bool:
         return True
 
 
-def _start(folders: Folders) -> "subprocess.Popen[bytes]":
+def start_hub_process(folders: Folders) -> "subprocess.Popen[bytes]":
     environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
     if find_folders(environ) != folders:
         environ["KMONITOR_HOME"] = str(folders.state)

@@ -109,7 +109,7 @@ class Tried:
         found: list[float] = []
         for run in [run.run for run in desk.run_store.runs()]:
             began_s = time.perf_counter()
-            self.app.controller._on_run_tree_run_chosen(run)
+            self.app.window.run_tree.run_chosen.emit(run)
             self.until(lambda run=run: self._is_loaded(run), "columns")
             self.app.controller.refresh()
             self.qt.processEvents()
@@ -229,8 +229,7 @@ def history() -> list[Measured]:
         lambda: app.charts_controller is not None and app.charts_controller.is_loaded, "charts"
     )
     tried.rest(2.0)
-    pages = app.controller.history
-    panel = pages.panel
+    panel = app.controller.history.panel
     table = panel.findChildren(QTableView)[0]
     field = next(f for f in panel.findChildren(QLineEdit) if f.accessibleName() == "Find runs")
     return tried.figures(
@@ -242,8 +241,8 @@ def history() -> list[Measured]:
             "next row": lambda: QTest.keyClick(table, Qt.Key.Key_Down),
             "last row": lambda: QTest.keyClick(table, Qt.Key.Key_End, CTRL),
             "refresh": app.controller.refresh,
-            "sort by name": lambda: pages._on_panel_sort_requested("name"),
-            "sort by memory": lambda: pages._on_panel_sort_requested("ram"),
+            "sort by name": lambda: panel.sort_requested.emit("name"),
+            "sort by memory": lambda: panel.sort_requested.emit("ram"),
             "find, first letter": lambda: QTest.keyClick(field, Qt.Key.Key_U),
             "find, second letter": lambda: QTest.keyClick(field, Qt.Key.Key_N),
             "find nothing any more": field.clear,

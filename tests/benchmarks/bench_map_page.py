@@ -46,7 +46,7 @@ def slider_ms() -> float:
     memory.open_file(file_subject())
     while memory.map_estimator.step():
         pass
-    slider = memory.panel.if_sidebar.controls._batch.slider
+    slider = memory.panel.if_sidebar.controls.batch.slider
 
     def move() -> None:
         slider.setValue(slider.value() + 1)

@@ -21,7 +21,7 @@ from kmonitor.ui.plots.chart_state import (
     LimitLineState,
 )
 from kmonitor.ui.plots.qt import chart_view, overlay
-from kmonitor.ui.plots.qt.chart_view import ChartView, drawable
+from kmonitor.ui.plots.qt.chart_view import ChartView, RunCurve, drawable
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.plots.qt.overlay import end_points, placed_flags
 from kmonitor.ui.plots.qt.scene import ChartColours, Scene, frame_rect, limit_y, scene_for
@@ -127,7 +127,7 @@ def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot)
         chart = shown_chart(qtbot, replace(picture(), curves=(), empty_text="no NVIDIA driver"))
         chart.resize(480, height)
         chart.repaint()
-        said, silent = image_of(chart), scene(chart._scene.chart_state, 480.0, float(height))
+        said, silent = image_of(chart), scene(chart.scene.chart_state, 480.0, float(height))
         middle = frame_rect(silent.frame).center()
         for y in range(round(middle.y()) - 6, round(middle.y()) + 6):
             # A grid line is a row without any of the card's own colour.
@@ -143,7 +143,7 @@ def test_a_limit_near_zero_leaves_the_axis_its_numbers():
     crowded = scene(shown, 220.0, 110.0)
     places = [place for _, place in placed_flags(crowded)]
 
-    box = overlay._limit_label_box(crowded, places, 90.0, [])
+    box = overlay.limit_label_box(crowded, places, 90.0, [])
 
     assert box is not None
     assert box.bottom() <= crowded.frame.bottom
@@ -155,7 +155,7 @@ def test_a_limits_words_that_would_lie_over_dot_and_flags_are_left_to_card_and_g
         held = LimitLineState(56 * GIB, "drag to set a limit", look, is_draggable=True)  # type: ignore[arg-type]
         crowded = scene(replace(picture(limit=held), flags=flags), 260.0, 150.0)
         places = [place for _, place in placed_flags(crowded)]
-        box = overlay._limit_label_box(crowded, places, 110.0, end_points(crowded))
+        box = overlay.limit_label_box(crowded, places, 110.0, end_points(crowded))
         assert (box is not None) == is_said
 
 
@@ -163,7 +163,7 @@ def test_a_name_gives_way_to_the_dot_of_another_run():
     short = curve("b", (30.0, 49.0), selected=False, hue=1)
     longer = replace(curve(), x=curve().x * 0.275)
     crowded = scene(picture(longer, short, x_range=(0.0, 24.0)))
-    (name,) = overlay._placed_names(crowded, end_points(crowded))
+    (name,) = overlay.placed_names(crowded, end_points(crowded))
     (dot,) = (end for end in end_points(crowded) if end.curve.selected)
 
     assert name.left < dot.x < name.left + name.width
@@ -201,7 +201,9 @@ def test_same_picture_again_paints_nothing(qtbot: QtBot):
 def test_unchanged_curve_keeps_its_path(qtbot: QtBot):
     kept = curve()
     chart = shown_chart(qtbot, picture(kept, limit=LIMIT))
-    drawn = chart.findChild(ChartView)._curves[0]  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    view = chart.findChild(ChartView)
+    assert view is not None
+    (drawn,) = [item for item in view.scene().items() if isinstance(item, RunCurve)]
     path = drawn.getPath()
     chart.set_state(picture(kept, limit=LIMIT, flags=(FlagState(10.0, "reload"),)))
 

@@ -35,7 +35,7 @@ def chart(qtbot: QtBot) -> LiveChart:
 
 
 def scene_of(chart: LiveChart) -> Scene:
-    return chart._scene  # pyright: ignore[reportPrivateUsage]
+    return chart.scene
 
 
 def x_px(chart: LiveChart, x: float) -> float:

@@ -48,7 +48,7 @@ def named_in(tree: ast.AST) -> Iterator[str]:
             yield from named_by_call(node)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            if getattr(target, "id", "") in ("icons", "_BUTTONS"):
+            if getattr(target, "id", "") in ("icons", "BUTTONS"):
                 yield from named_by_table(node.value)
 
 

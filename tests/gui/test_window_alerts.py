@@ -85,14 +85,14 @@ def test_a_crossed_limit_is_told_and_leads_to_its_run(
         made_up_run("run2", name="other", started_wall_s=now_wall_s - 3720.0),
     )
     window.tell_events(CROSSED, run="run2")
-    alerts._on_timer_timeout()
-    alerts._on_timer_timeout()
+    alerts.timer.timeout.emit()
+    alerts.timer.timeout.emit()
 
     (alert,) = told.alerts
     assert (alert.title, alert.kind, alert.host) == ("other", "limit", "gpu-01")
     wanted: list[str] = []
     alerts.run_requested.connect(wanted.append)
-    alerts._desktop_notifications.window_requested.emit()
+    alerts.desktop_notifications.window_requested.emit()
     assert wanted == ["run2"]
 
 
@@ -113,7 +113,7 @@ def test_what_the_own_hub_hands_over_the_window_does_not(
     window.tell_runs(made_up_run("run1", started_wall_s=now_wall_s - 3720.0))
     window.desk.condition(msgspec.structs.replace(told_hub(), alerts=hub_alerts))
     window.tell_events(CROSSED, run="run1")
-    alerts._on_timer_timeout()
+    alerts.timer.timeout.emit()
 
     assert len(told.alerts) == 1
     assert bool(deliveries) == sent
@@ -152,12 +152,12 @@ def test_what_is_written_wrongly_is_refused_with_the_reason(
     test = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Send a test")
     save = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save)  # type: ignore[union-attr]
     test.click()
-    assert "first" in dialog._why.text()
+    assert "first" in dialog.why.text()
     webhook.setText("file:///etc/passwd")
     test.click()
     save.click()
 
-    assert "https://" in dialog._why.text()
+    assert "https://" in dialog.why.text()
     assert dialog.isVisible()
     assert not (tmp_path / "alerts.json").exists()
     dialog.reject()
@@ -172,16 +172,18 @@ def test_a_test_goes_to_the_command_and_what_fails_is_said(
     test = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Send a test")
     test.click()
 
-    qtbot.waitUntil(lambda: "exited with status 1" in dialog._why.text(), timeout=DEADLINE_MS)
-    alerts._on_self_failed("a webhook refused", None)
-    assert "exited with status 1" in dialog._why.text()
-    assert dialog._why.text().endswith("\na webhook refused")
+    qtbot.waitUntil(lambda: "exited with status 1" in dialog.why.text(), timeout=DEADLINE_MS)
+    alerts.failed.emit("a webhook refused", None)
+    window.settle()
+    assert "exited with status 1" in dialog.why.text()
+    assert dialog.why.text().endswith("\na webhook refused")
     test.click()
-    assert "refused" not in dialog._why.text()
+    assert "refused" not in dialog.why.text()
     dialog.reject()
     window.settle()
-    alerts._on_self_failed("a webhook was not reached", None)
-    assert window.window.status._note.isVisible()
+    alerts.failed.emit("a webhook was not reached", None)
+    window.settle()
+    assert window.window.status.note.isVisible()
 
 
 def test_an_alert_that_failed_is_sent_again_to_that_target_once_its_time_has_come(
@@ -194,9 +196,10 @@ def test_an_alert_that_failed_is_sent_again_to_that_target_once_its_time_has_com
 
     for due_s in (now_wall_s - 1.0, now_wall_s + 3600.0):
         retry = Retry({"title": "gpu-01"}, "webhook", due_s, tries_left=1)
-        alerts._on_self_failed("a webhook was not reached", retry)
+        alerts.failed.emit("a webhook was not reached", retry)
+    window.settle()
     for _ in range(2):
-        alerts._on_timer_timeout()
+        alerts.timer.timeout.emit()
 
     assert [(each.command, each.webhook, each.tries_left) for each in sent] == [
         ("", "https://x.example/", 1)
@@ -208,7 +211,7 @@ def test_what_a_limit_would_have_done_is_told(window: DeskWindow, alerts: AlertC
 
     dialog = opened(window)
 
-    head, line = dialog._dry_run.text().splitlines()
+    head, line = dialog.dry_run.text().splitlines()
     assert head == "What the limits of resnet50-imagenet would have done:"
     assert line.startswith("RAM: In the ")
     dialog.reject()

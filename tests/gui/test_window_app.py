@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kmonitor.connect.local_hub import request_local_hub, stop_hub
+from kmonitor.ui.hosts.qt.audit_window import AuditWindow
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.app_log import AppLog
@@ -51,9 +52,8 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         assert agent.commands[0].name == "save"
         app.window.header.audit_requested.emit()
-        listed = app._audit._list
-        assert listed is not None
-        model = listed._model
+        (listed,) = app.window.findChildren(AuditWindow)
+        model = listed.model
         qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=DEADLINE_MS)
         cells = [str(model.index(0, column).data()) for column in range(model.columnCount())]
         assert cells[3:5] == ["command save", "simulated"]

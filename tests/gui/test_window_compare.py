@@ -143,11 +143,11 @@ def test_the_chart_has_a_crosshair_and_zooms(window: DeskWindow):
     chart.crosshair_moved.emit(3.0)
     chart.range_zoomed.emit(5.0, 9.0)
     controller = window.controller.history.comparison
-    assert controller._comparison is not None
-    assert controller._comparison.state(300).x_range == (5.0, 9.0)
+    assert controller.comparison is not None
+    assert controller.comparison.state(300).x_range == (5.0, 9.0)
     chart.zoom_reset.emit()
     chart.crosshair_left.emit()
-    assert controller._comparison.state(300).x_range[0] == 0.0
+    assert controller.comparison.state(300).x_range[0] == 0.0
 
 
 def test_the_table_is_copied_and_shortened_to_what_differs(window: DeskWindow):

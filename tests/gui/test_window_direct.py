@@ -43,8 +43,8 @@ def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
     )
     app.start()
     try:
-        assert app._hosts is not None
-        assert app._hosts.connect_to(hub.address.url, "", "") == ""
+        assert app.hosts is not None
+        assert app.hosts.connect_to(hub.address.url, "", "") == ""
         host = app.workspace.hosts.get(hub.address.url)
         assert host is not None
         assert host.name == f"127.0.0.1:{hub.address.port}"

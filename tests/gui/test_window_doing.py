@@ -238,9 +238,9 @@ def test_a_training_that_begins_takes_an_ended_run_away_only_from_who_does_not_l
 def test_the_crosshair_stands_on_all_charts(window: DeskWindow):
     assert window.board is not None
     window.window.cards["ram"].crosshair_moved.emit("ram", 20.0)
-    assert all(window.board.chart(m)._crosshair_x == 20.0 for m in window.window.cards)
+    assert all(window.board.chart(m).crosshair_x == 20.0 for m in window.window.cards)
     window.window.cards["ram"].crosshair_left.emit("ram")
-    assert all(window.board.chart(m)._crosshair_x is None for m in window.window.cards)
+    assert all(window.board.chart(m).crosshair_x is None for m in window.window.cards)
 
 
 def test_the_log_is_filtered(window: DeskWindow):
@@ -248,11 +248,11 @@ def test_the_log_is_filtered(window: DeskWindow):
         events.Notice(t_s=1.0, level="warning", code="c", text="careful"), reload_record()
     )
     log = window.window.event_log
-    assert log.findChildren(type(log._list))[0].model().rowCount() == 2
+    assert log.list_view.model().rowCount() == 2
     QTest.mouseClick(button(window, "Warnings"), Qt.MouseButton.LeftButton)
-    assert log._list.model().rowCount() == 1
+    assert log.list_view.model().rowCount() == 1
     QTest.mouseClick(button(window, "Actions"), Qt.MouseButton.LeftButton)
-    assert log._list.model().rowCount() == 1
+    assert log.list_view.model().rowCount() == 1
 
 
 def test_themes_change_at_once_and_are_remembered(window: DeskWindow):
@@ -274,9 +274,9 @@ def test_help_opens_the_guide(window: DeskWindow):
 
     assert isinstance(guide, GuideWindow)
     assert guide.isVisible()
-    assert len(guide._reader.toPlainText()) > 200
+    assert len(guide.reader.toPlainText()) > 200
     window.settle()
     assert guide.isActiveWindow()
     guide.open_page("../../../../etc/passwd")
-    assert "missing" in guide._reader.toPlainText()
+    assert "missing" in guide.reader.toPlainText()
     guide.close()

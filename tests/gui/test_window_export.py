@@ -81,10 +81,10 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
         for write, name in writing:
             with qtbot.waitSignal(app.export.written, timeout=DEADLINE_MS):
                 write(str(tmp_path / name))
-            assert app.export._thread is not None
-            app.export._thread.join()
+            assert app.export.writer_thread is not None
+            app.export.writer_thread.join()
 
-        qtbot.waitUntil(lambda: "drawn.csv" in app.window.status._note.text(), timeout=DEADLINE_MS)
+        qtbot.waitUntil(lambda: "drawn.csv" in app.window.status.note.text(), timeout=DEADLINE_MS)
 
     rows = list(csv.DictReader((tmp_path / "run.csv").read_text().splitlines()))
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 3
@@ -102,8 +102,8 @@ def test_a_chart_is_saved_as_svg_and_png_as_it_is_shown(
     for name in ("chart.svg", "chart.png"):
         with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
             export.save_picture("ram", str(tmp_path / name))
-        assert export._thread is not None
-        export._thread.join()
+        assert export.writer_thread is not None
+        export.writer_thread.join()
 
     drawing = Drawing.of((tmp_path / "chart.svg").read_text(encoding="utf-8"))
     words = " ".join(drawing.texts())
@@ -145,8 +145,8 @@ def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     (box,) = shown.window.findChildren(QMessageBox)
     assert "no-such-folder/chart.png cannot be written: No such file" in box.text()
     box.close()
-    assert export._thread is not None
-    export._thread.join()
+    assert export.writer_thread is not None
+    export.writer_thread.join()
     with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
         export.save_picture("ram", str(tmp_path / "chart.png"))
 
@@ -197,13 +197,13 @@ def test_while_the_view_is_held_what_is_shown_is_exported(
     export: ExportController, shown: DeskWindow
 ) -> None:
     assert shown.board is not None
-    assert export._held_span_s() is None
+    assert export.held_span_s() is None
 
     shown.board.standard_charts.count("seconds")
     shown.board.standard_charts.zoom(600.0, 900.0)
     export.choose_export_file()
 
-    assert export._held_span_s() == pytest.approx((600.0, 900.0))
+    assert export.held_span_s() == pytest.approx((600.0, 900.0))
     (dialog,) = shown.window.findChildren(QFileDialog)
     assert dialog.windowTitle().startswith("Export the visible range of")
     dialog.close()
@@ -211,8 +211,8 @@ def test_while_the_view_is_held_what_is_shown_is_exported(
 
 def test_the_menus_offer_it(export: ExportController, shown: DeskWindow) -> None:
     header, card = shown.window.header, shown.window.cards["ram"]
-    header._on_theme_button_clicked()
-    card._open_menu(card.mapToGlobal(card.rect().center()))
+    header.theme_button.click()
+    card.open_menu(card.mapToGlobal(card.rect().center()))
 
     entries = [
         action.text()
@@ -229,7 +229,7 @@ def test_a_menus_entry_asks_where_its_picture_goes(
     export: ExportController, shown: DeskWindow
 ) -> None:
     card = shown.window.cards["graph"]
-    card._open_menu(card.mapToGlobal(card.rect().center()))
+    card.open_menu(card.mapToGlobal(card.rect().center()))
     (menu,) = card.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly)
     (save,) = [each for each in menu.actions() if each.text() == "Save as SVG\u2026"]
     assert isinstance(save, QAction)
@@ -249,7 +249,7 @@ def test_without_a_run_there_is_nothing_to_export() -> None:
     controller.choose_export_file()
     controller.choose_report_file()
     controller.export_to("unwritten.csv")
-    window.window.header._on_theme_button_clicked()
+    window.window.header.theme_button.click()
 
     assert window.window.findChildren(QFileDialog) == []
     menu = window.window.header.findChild(QMenu)

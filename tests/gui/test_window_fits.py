@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 from PySide6.QtCore import QPoint, QSizeF, Qt
 from PySide6.QtGui import QHelpEvent, QTextTable
-from PySide6.QtWidgets import QApplication, QLabel, QToolTip
+from PySide6.QtWidgets import QApplication, QLabel, QToolTip, QWidget
 
 from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
@@ -113,7 +113,7 @@ def test_a_small_card_says_title_and_rate_in_full_beside_its_button(small: DeskW
 
 def test_a_card_that_grows_names_its_button_again(small: DeskWindow):
     tell(small)
-    button = small.window.cards["ram"]._set_limit
+    button = small.window.cards["ram"].set_limit_button
     assert button.text() == ""
     assert not button.icon().isNull()
     assert button.accessibleName()
@@ -130,29 +130,31 @@ def test_the_title_takes_the_room_that_the_chips_leave(small: DeskWindow):
     header = small.window.findChild(HeaderPanel)
     assert isinstance(header, HeaderPanel)
 
-    assert header._title.shown_text() == "resnet50-imagenet"
+    assert header.title.shown_text() == "resnet50-imagenet"
 
 
 def test_a_long_title_leaves_the_state_and_changing_numbers_leave_it_alone(window: DeskWindow):
     tell(window, name=LONG)
     header = window.window.findChild(HeaderPanel)
     assert isinstance(header, HeaderPanel)
-    chips = header._chips
+    chips = header.chips
     assert chips.isVisible()
     assert chips.width_within(chips.width()) > 80
     left = chips.x()
 
     window.tell_runs(made_up_run(name=LONG, step=7, change=2))
 
-    assert chips.x() == left or header._title.width() > 0.3 * header._middle.width()
+    middle = chips.parentWidget()
+    assert isinstance(middle, QWidget)
+    assert chips.x() == left or header.title.width() > 0.3 * middle.width()
 
 
 def test_a_low_window_shows_without_scrolling_what_happens_at_the_limit():
     made = DeskWindow(size=(1280, 760))
     try:
         tell(made, actions=[*ACTIONS, "restart", "auto", "diagnose"], limits=[limit()])
-        sentence = made.window.actions_panel._at_limit._outcome
-        view = made.window.actions_panel._area.viewport()
+        sentence = made.window.actions_panel.at_limit.outcome
+        view = made.window.actions_panel.scroll_area.viewport()
 
         assert sentence.text()
         assert sentence.mapTo(view, QPoint(0, sentence.height())).y() <= view.height()
@@ -175,7 +177,7 @@ def test_a_shortcut_never_touches_its_buttons_title(small: DeskWindow, state: st
     many = {} if state == "training" else dict.fromkeys(("ram", "vram", "graph"), nothing)
     tell(small, state=state, **many)
     for button in small.window.findChildren(ActionButton):
-        hint = button._hint
+        hint = button.hint
         # Icon, its gap and the padding stand left of the text.
         end = 34 + button.fontMetrics().horizontalAdvance(button.text())
         assert not hint.isVisible() or hint.x() + hint.width() - end >= (
@@ -190,8 +192,8 @@ def test_a_small_crosshair_card_keeps_its_numbers(qtbot: Any):
     lines = (CrosshairRow(0, name, 20 * GIB, "20.0 GiB"),)
     chart.set_crosshair(20.0, CrosshairCard("epoch 21", lines))
 
-    scene = chart._scene
-    box = chart._crosshair._card_box(scene, scene.frame.x_px(20.0))
+    scene = chart.scene
+    box = chart.crosshair.card_box(scene, scene.frame.x_px(20.0))
 
     assert box.left() >= 0.0
     assert box.right() <= 220.0
@@ -213,7 +215,7 @@ def test_a_name_that_would_be_dots_only_is_left_to_the_crosshair(qtbot: Any):
     chart.resize(200, 110)
     chart.repaint()
     image = image_of(chart)
-    ends = [end for end in end_points(chart._scene) if end.curve.run == "b"]
+    ends = [end for end in end_points(chart.scene) if end.curve.run == "b"]
 
     beside = int(ends[0].x) + 8
     rows = range(int(ends[0].y) - 6, int(ends[0].y) + 7)
@@ -224,7 +226,7 @@ def test_flags_without_room_for_a_label_stand_back(qtbot: Any):
     flags = tuple(FlagState(x, "reload", "", ok=True) for x in np.arange(5.0, 35.0, 1.0))
     chart = shown_chart(qtbot, picture(flags=flags))
     image = image_of(chart)
-    frame = chart._scene.frame
+    frame = chart.scene.frame
 
     rows = range(int(frame.top) + 30, int(frame.top) + 40)
     strong = [f for f in flags if has_colour(image, DARK.accent, int(frame.x_px(f.x)), rows)]
@@ -236,7 +238,7 @@ def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(smal
     small.controller.help.open_guide()
     guide = small.window.findChild(GuideWindow)
     assert isinstance(guide, GuideWindow)
-    block, headings = guide._reader.document().begin(), 0
+    block, headings = guide.reader.document().begin(), 0
     while block.isValid():
         form = block.blockFormat()
         if form.headingLevel() > 1:
@@ -246,8 +248,8 @@ def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(smal
         block = block.next()
 
     assert headings
-    assert guide.focusWidget() is guide._reader
-    assert guide._reader.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert guide.focusWidget() is guide.reader
+    assert guide.reader.focusPolicy() & Qt.FocusPolicy.TabFocus
     guide.close()
 
 
@@ -257,7 +259,7 @@ def test_the_guide_follows_the_theme_and_is_no_bolder_than_its_typeface(small: D
     guide = small.window.findChild(GuideWindow)
     assert isinstance(guide, GuideWindow)
     guide.open_page("limits-and-actions.md")
-    document = guide._reader.document()
+    document = guide.reader.document()
 
     for palette in (DARK, LIGHT):
         small.use_theme(palette.name)

@@ -46,6 +46,12 @@ def opening(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderOpe
     opening.stop()
 
 
+def window_of(opening: FolderOpener) -> MainWindow:
+    window = opening.parent()
+    assert isinstance(window, MainWindow)
+    return window
+
+
 def test_a_folder_with_runs_is_opened_in_a_window_of_its_own(
     opening: FolderOpener, qtbot: QtBot, folders: Folders
 ):
@@ -63,14 +69,15 @@ def test_a_folder_without_runs_says_what_to_do(
 ):
     with qtbot.waitSignal(opening.refused):
         opening.open_if_runs(str(tmp_path))
-    qtbot.waitUntil(lambda: bool(opening._window.findChildren(QMessageBox)))
+    qtbot.waitUntil(lambda: bool(window_of(opening).findChildren(QMessageBox)))
 
-    (box,) = opening._window.findChildren(QMessageBox)
+    (box,) = window_of(opening).findChildren(QMessageBox)
     assert "KMONITOR_SPOOL" in box.informativeText()
     box.close()
 
 
 def test_it_can_be_asked_for_before_and_beside_the_first_run(opening: FolderOpener):
-    for panel in (opening._window.run_tree, opening._window.first_start):
+    window = window_of(opening)
+    for panel in (window.run_tree, window.first_start):
         names = [button.text() for button in panel.findChildren(QPushButton)]
         assert "Open folder\N{HORIZONTAL ELLIPSIS}" in names

@@ -33,24 +33,25 @@ def test_the_guide_is_chinese_and_its_links_lead_to_headings(
 ) -> None:
     guide.open_page("limits-and-actions.md", "checkpoints")
     chinese.settle()
-    assert guide._headings()[0].text() == "上限与操作"
+    blocks = blocks_of(guide.reader.document())
+    assert next(b for b in blocks if b.blockFormat().headingLevel()).text() == "上限与操作"
 
-    guide._reader.anchorClicked.emit(QUrl(f"remote-hosts.md#{heading_slug('主机失联时')}"))
+    guide.reader.anchorClicked.emit(QUrl(f"remote-hosts.md#{heading_slug('主机失联时')}"))
     chinese.settle()
 
     assert guide.page == "remote-hosts.md"
-    assert guide._reader.textCursor().block().text() == "主机失联时"
+    assert guide.reader.textCursor().block().text() == "主机失联时"
 
 
 def test_chinese_words_are_found_on_all_pages(chinese: DeskWindow, guide: GuideWindow) -> None:
-    guide._search.setText("many hosts")  # words that no Chinese page quotes
+    guide.search.setText("many hosts")  # words that no Chinese page quotes
     guide.find_next()
-    assert guide._count.text() == "指南中没有"
-    guide._search.setText("疑似泄漏")
+    assert guide.match_count.text() == "指南中没有"
+    guide.search.setText("疑似泄漏")
     pages: set[str] = set()
     for _ in range(8):
         guide.find_next()
-        assert guide._reader.textCursor().selectedText() == "疑似泄漏"
+        assert guide.reader.textCursor().selectedText() == "疑似泄漏"
         pages.add(guide.page)
     assert len(pages) > 1
 
@@ -69,12 +70,12 @@ def test_a_page_that_is_not_translated_is_shown_in_english(
     chinese.controller.help.open_guide()
     (guide,) = chinese.window.findChildren(GuideWindow)
 
-    assert guide._reader.toPlainText() == "指南"
+    assert guide.reader.toPlainText() == "指南"
     guide.open_page("new.md")
-    assert guide._reader.toPlainText() == "New words"
-    guide._search.setText("new")
+    assert guide.reader.toPlainText() == "New words"
+    guide.search.setText("new")
     guide.find_next()
-    assert guide._count.text() == "1/1"
+    assert guide.match_count.text() == "1/1"
     guide.close()
 
 

@@ -388,7 +388,7 @@ def test_a_search_tells_of_the_selection_once_however_much_of_it_goes(window: De
     )
 
     panel_of(window).filters.changed.emit()
-    panel_of(window)._search.setText("baseline")
+    panel_of(window).search.setText("baseline")
 
     assert told == []
     assert panel_of(window).selected() == ["old"]

@@ -81,7 +81,7 @@ def asked(window: DeskWindow) -> Asked:
 
 
 def rows_of(window: DeskWindow) -> list[HostRow]:
-    model = window.window.run_tree._model
+    model = window.window.run_tree.model
     rows = [model.host_at(model.index(at, 0)) for at in range(model.rowCount())]
     return [row for row in rows if row is not None]
 
@@ -89,26 +89,26 @@ def rows_of(window: DeskWindow) -> list[HostRow]:
 def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWindow) -> None:
     assert [row.host for row in rows_of(window)] == ["gpu-01", "big one"]
 
-    window.controller._on_run_tree_run_chosen("run2")
+    window.window.run_tree.run_chosen.emit("run2")
 
     assert window.desk.run_store.selected == "run2"
-    assert window.window.status._link.text().endswith("1 of 1 hosts connected")
+    assert window.window.status.link.text().endswith("1 of 1 hosts connected")
 
 
 def test_a_lost_host_shows_a_banner_whose_button_retries_it(
     window: DeskWindow, asked: Asked
 ) -> None:
-    window.controller._on_run_tree_run_chosen("run2")
+    window.window.run_tree.run_chosen.emit("run2")
     window.desk.disconnected("x", retry_in_s=1.0, since_wall_s=1.0, at=FAR)
     window.desk.set_route(FAR, "closed", "It is off.", "", retry_in_s=4.0)
     window.settle()
     banner = window.window.banner
 
     assert banner.isVisible()
-    assert "It is off." in banner._text.text()
-    banner._button.click()
+    assert "It is off." in banner.text.text()
+    banner.retry_button.click()
     assert asked.calls == [("retry", FAR)]
-    banner._close.click()
+    banner.close_button.click()
     assert not banner.isVisible()
     window.window.run_tree.grab()  # draws the host as lost
 
@@ -116,7 +116,7 @@ def test_a_lost_host_shows_a_banner_whose_button_retries_it(
 def test_the_dialog_gives_address_name_and_command_and_says_why_not(
     window: DeskWindow, asked: Asked
 ) -> None:
-    connect = window.window.run_tree._connect
+    connect = window.window.run_tree.connect_button
     assert connect.text() == "Connect to a host\u2026"
     connect.click()
     dialog = window.window.findChild(ConnectDialog)
@@ -130,14 +130,14 @@ def test_the_dialog_gives_address_name_and_command_and_says_why_not(
     asked.why = "not a host name"
     button.click()
     assert dialog.isVisible()
-    assert dialog._why.text() == "not a host name"
+    assert dialog.why.text() == "not a host name"
 
     asked.why = ""
     QTest.keyClick(address, Qt.Key.Key_Return)
     window.settle()
 
     assert asked.calls == 2 * [("connect", "gpu-02", "two", "/opt/kmonitor")]
-    assert window.controller.hosts._dialog is None or not dialog.isVisible()
+    assert not [box for box in window.window.findChildren(ConnectDialog) if box.isVisible()]
 
 
 def test_a_hosts_menu_retries_renames_and_removes_after_asking(
@@ -188,8 +188,10 @@ def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow) -> None:
     panel.host_menu_requested.connect(lambda address, _at: wanted.append(address))
 
     for run in ("run1", "run2"):
-        panel._on_tree_menu_requested(panel._tree.visualRect(panel._model.index_of(run)).center())
-    panel._on_tree_menu_requested(QPoint(5, panel._tree.height() - 2))
+        panel.tree.customContextMenuRequested.emit(
+            panel.tree.visualRect(panel.model.index_of(run)).center()
+        )
+    panel.tree.customContextMenuRequested.emit(QPoint(5, panel.tree.height() - 2))
 
     assert wanted == [FAR]
 
@@ -200,7 +202,7 @@ def test_before_the_first_run_hosts_are_shown_too() -> None:
         window.desk.connected(msgspec.structs.replace(told_hub(), rows=0))
         window.settle()
         assert not window.window.run_tree.isVisible()
-        assert window.window.first_start._connect.isVisible()
+        assert window.window.first_start.connect_button.isVisible()
         window.desk.add_host(FAR)
         window.settle()
         assert window.window.run_tree.isVisible()
@@ -220,7 +222,7 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         agent.sample()
         agent.end_epoch()
         app = start(with_hub=False)
-        hosts = app._hosts
+        hosts = app.hosts
         assert hosts is not None
         assert "not a host name" in hosts.connect_to("-x", "", "")
         assert hosts.connect_to(NAME, "big one", "") == ""
@@ -248,9 +250,9 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     book = HostStore(folders)
     book.add(first, name="one")
     app = start(with_hub=False)
-    hosts = app._hosts
+    hosts = app.hosts
     assert hosts is not None
-    hosts._poll_timer.setInterval(10)
+    hosts.poll_timer.setInterval(10)
 
     def names() -> list[str]:
         return [host.name for host in app.workspace.hosts.all()]

@@ -10,11 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
 
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow
+from kmonitor.ui.guide.pages import read_pages, reading_order
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.guide.qt.help_controller import KeyboardWindow
 from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shortcuts import KEYS, shortcut_groups
+from kmonitor.ui.theme.qt.theme import Theme
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 from tests.support.started_app import start
@@ -68,7 +70,7 @@ def test_every_shortcut_there_is_stands_in_the_table_and_the_other_way_round(
     app = start(with_hub=False)
     app.controller.help.open_guide()
     opened = [
-        DiagnosisWindow(app._shared_theme, app.window),
+        DiagnosisWindow(Theme(app.window), app.window),
         NoteDialog("run", "", app.window),
     ]
     found = shortcuts_of(app.window)
@@ -124,7 +126,7 @@ def test_f6_goes_around_the_parts_of_the_window_in_both_directions(window: DeskW
     assert places == [
         window.window.header,
         window.window.run_tree,
-        window.window._centre,
+        window.window.centre,
         window.window.actions_panel,
         window.window.records,
     ]
@@ -149,7 +151,7 @@ def test_arrows_and_signs_move_crosshair_and_zoom_without_a_chart_having_the_foc
     assert window.board is not None
     press(Qt.Key.Key_Left)
     charts = [window.board.chart("ram"), window.board.chart("graph")]
-    assert all(chart._crosshair_x is not None for chart in charts)
+    assert all(chart.crosshair_x is not None for chart in charts)
     press(Qt.Key.Key_Plus)
     assert not window.board.standard_charts.is_live
     press(Qt.Key.Key_0)
@@ -181,21 +183,21 @@ def test_the_guide_is_searched_page_by_page(window: DeskWindow) -> None:
     (guide,) = window.window.findChildren(GuideWindow)
     window.settle()
     QTest.keyClick(guide, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClicks(guide._search, "fonts-noto")
-    QTest.keyClick(guide._search, Qt.Key.Key_Return)
-    first = guide._count.text()
+    QTest.keyClicks(guide.search, "fonts-noto")
+    QTest.keyClick(guide.search, Qt.Key.Key_Return)
+    first = guide.match_count.text()
     assert guide.page == "troubleshooting.md"
-    guide._search.setText("training")
+    guide.search.setText("training")
     pages: set[str] = set()
     for _ in range(60):
         QTest.keyClick(guide, Qt.Key.Key_F3)
-        assert guide._reader.textCursor().selectedText().lower() == "training"
+        assert guide.reader.textCursor().selectedText().lower() == "training"
         pages.add(guide.page)
     assert len(pages) > 2
-    guide._search.setText("no such words anywhere")
+    guide.search.setText("no such words anywhere")
     guide.find_next()
 
-    assert guide._count.text() == "No matches"
+    assert guide.match_count.text() == "No matches"
     assert first != ""
     guide.close()
 
@@ -203,16 +205,16 @@ def test_the_guide_is_searched_page_by_page(window: DeskWindow) -> None:
 def test_every_page_of_the_guide_opens_and_its_links_lead_somewhere(window: DeskWindow) -> None:
     window.controller.help.open_guide()
     (guide,) = window.window.findChildren(GuideWindow)
-    guide._read_all()
-    assert len(guide._page_order) > 10
-    for name in guide._page_order:
+    names = reading_order(read_pages())
+    assert len(names) > 10
+    for name in names:
         guide.open_page(name)
         assert guide.page == name
-        for link in LINK.findall(guide._reader.document().toHtml()):
+        for link in LINK.findall(guide.reader.document().toHtml()):
             if "://" not in link:
-                guide._on_reader_anchor_clicked(QUrl(link))
-                assert "missing" not in guide._reader.toPlainText()[:60]
+                guide.reader.anchorClicked.emit(QUrl(link))
+                assert "missing" not in guide.reader.toPlainText()[:60]
                 guide.open_page(name)
     guide.open_page("keyboard.md", "history-and-comparison")
-    assert guide._reader.textCursor().block().text() == "History and comparison"
+    assert guide.reader.textCursor().block().text() == "History and comparison"
     guide.close()

@@ -1,7 +1,6 @@
 """The window speaks one language, whole; another is spoken when it is opened again."""
 
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +9,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
-    QLineEdit,
     QMenu,
     QMessageBox,
     QTableView,
@@ -19,7 +17,6 @@ from PySide6.QtWidgets import (
 from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.hosts.qt.audit_window import AuditController
-from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt import language_controller
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings
@@ -43,13 +40,13 @@ from tests.support.made_up_runs import (
 )
 from tests.support.made_up_verdicts import LEAK
 from tests.support.said_texts import english_in, said_by_all
+from tests.support.settings_bridge import SettingsBridge
 
 __all__ = ["chinese"]
 
 pytestmark = WINDOW
 
 LOGS: Final = {"loss": 0.5, "val_loss": 0.7, "mse": 0.01}
-NUMBERS: Final = count(1)
 EVERYTHING: list[CommandName] = [*ACTIONS, "restart", "auto", "diagnose"]
 
 STAYS: Final = frozenset(
@@ -141,22 +138,17 @@ def add_charts(window: DeskWindow) -> None:
 
 def open_settings(window: DeskWindow) -> None:
     """All pages of the settings, with hosts, keys and a bound that is refused."""
-    hub = HubSettingsStore(lambda _message: next(NUMBERS))
-    hub.refresh()
-    asked = sorted(hub._requests)
-    hub.apply_reply(
-        msgspec.structs.replace(
-            told_hub(), request_id=asked[0], runs_removed=3, retention_is_fixed=True
-        )
-    )
-    grants = [KeyGrant(key="ab" * 32, name="exp-0", role="viewer")]
-    hub.apply_reply(KeysReply(request_id=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
-    window.controller.preferences._hub = hub
+    bridge = SettingsBridge(window.controller.preferences)
     window.desk.add_host("exp-1", "exp-2")
     window.controller.preferences.open()
+    bridge.reply(
+        msgspec.structs.replace(told_hub(), request_id=1, runs_removed=3, retention_is_fixed=True)
+    )
+    grants = [KeyGrant(key="ab" * 32, name="exp-0", role="viewer")]
+    bridge.reply(KeysReply(request_id=2, keys=grants, address="tcp://10.0.0.1:7"))
     (settings,) = window.window.findChildren(SettingsWindow)
-    settings.history.findChildren(QLineEdit)[0].setText("many")
-    settings.history._check()
+    settings.history.days.setText("many")
+    settings.history.days.textEdited.emit("many")
     settings.keys.show_own("kmonitor")
 
 
@@ -167,22 +159,22 @@ def open_everything(window: DeskWindow) -> None:
     open_settings(window)
     crashes = CrashController(window.window, window.window)
     crashes.offer([CrashReport(Path("x"), NOW_WALL_S, is_fatal=True, text="kmonitor")])
-    crashes._on_bar_show_requested()
+    window.window.crash_notice.show_requested.emit()
     controller.records.open_end("old2")
     controller.history.open()
     table = controller.history.panel.findChildren(QTableView)[0]
     table.selectRow(0)
     for _ in range(2):
         QTest.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    controller.history._on_selection_bar_action_requested("compare")
+    controller.history.panel.selection_bar.action_requested.emit("compare")
     window.answer()
-    controller.verdicts._on_charts_evidence_requested("ram")
+    window.window.charts.evidence_requested.emit("ram")
     controller.records.open_diagnosis()
-    controller.records._on_table_record_opened(window.desk.reclaims.rows("run1")[0].row)
+    window.window.records.table.record_opened.emit(window.desk.reclaims.rows("run1")[0].row)
     controller.hosts.open_dialog()
-    controller.history._open_note_dialog(made_up_run())
-    controller.history._open_rename_dialog(made_up_run())
-    controller.history._confirm_deletion([made_up_run("old0", state="finished")])
+    controller.history.open_note_dialog(made_up_run())
+    controller.history.open_rename_dialog(made_up_run())
+    controller.history.confirm_deletion([made_up_run("old0", state="finished")])
     controller.commands.request("stop")
     window.window.actions_panel.show()
     window.settle()
@@ -237,10 +229,10 @@ def test_menus_are_made_in_the_language_in_force(chinese: DeskWindow) -> None:
     live(chinese)
     add_charts(chinese)
     header, charts = chinese.window.header, chinese.window.charts
-    header._on_theme_button_clicked()
+    header.theme_button.click()
     header.add_chart.click()
     for key in ("ram", "log:loss"):
-        charts.card(key)._open_menu(QPoint())
+        charts.card(key).open_menu(QPoint())
 
     menus = chinese.window.findChildren(QMenu)
     said = {f"{action.text()} {action.toolTip()}" for menu in menus for action in menu.actions()}
@@ -285,7 +277,7 @@ def test_the_language_that_is_spoken_already_is_no_question(english: DeskWindow)
 
 def test_the_choice_is_marked(chinese: DeskWindow) -> None:
     live(chinese)
-    chinese.window.header._on_theme_button_clicked()
+    chinese.window.header.theme_button.click()
     menu = chinese.window.header.findChild(QMenu)
     assert isinstance(menu, QMenu)
     marked = [

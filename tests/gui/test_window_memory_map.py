@@ -37,7 +37,8 @@ def memory_of(window: DeskWindow) -> MemoryMapController:
 def work_out(window: DeskWindow) -> None:
     memory = memory_of(window)
     wait_until(
-        lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=DEADLINE_S
+        lambda: (window.qt.processEvents(), not memory.work_timer.isActive())[1],
+        deadline_s=DEADLINE_S,
     )
 
 
@@ -46,13 +47,13 @@ def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
     window.window.header.map_requested.emit()
     window.settle()
     assert memory.is_open
-    assert memory.panel._text.text().startswith("This run has not reported its model yet")
+    assert memory.panel.text.text().startswith("This run has not reported its model yet")
 
     window.tell_events(told_model())
     work_out(window)
 
-    assert memory.panel._table_view.model().rowCount() == 6
-    assert memory.panel.totals._peak.text().startswith("\u2265")
+    assert memory.panel.table_view.model().rowCount() == 6
+    assert memory.panel.totals.peak.text().startswith("\u2265")
     QTest.keyClick(memory.panel, Qt.Key.Key_Escape)
     assert not memory.is_open
 
@@ -65,15 +66,15 @@ def test_another_run_brings_its_own_map(window: DeskWindow):
     window.desk.select("run2")
     window.settle()
 
-    assert memory.panel._title.text() == "another"
-    assert memory.panel._pages.currentWidget() is memory.panel._empty
+    assert memory.panel.title.text() == "another"
+    assert memory.panel.text.isVisible()
 
 
 def test_every_line_of_why_there_is_no_map_can_be_read(window: DeskWindow):
     memory = memory_of(window)
     memory.open()
     window.settle()
-    text = memory.panel._text
+    text = memory.panel.text
 
     assert "no later than" in text.text()
     assert text.height() >= text.heightForWidth(text.width())
@@ -84,13 +85,13 @@ def test_a_slider_moves_picture_and_peak_before_the_rest_is_worked_out(window: D
     memory = memory_of(window)
     memory.open_file(file_subject())
     work_out(window)
-    slider = memory.panel.if_sidebar.controls._batch.slider
-    peaks = [memory.panel.totals._peak.text()]
+    slider = memory.panel.if_sidebar.controls.batch.slider
+    peaks = [memory.panel.totals.peak.text()]
 
     for _ in range(3):
         slider.setValue(slider.value() + 1)
         assert not memory.map_estimator.map_estimate.is_whole
-        peaks.append(memory.panel.totals._peak.text())
+        peaks.append(memory.panel.totals.peak.text())
 
     assert len(set(peaks)) == 4
     work_out(window)
@@ -101,19 +102,19 @@ def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWind
     memory = memory_of(window)
     memory.open_file(file_subject())
     controls = memory.panel.if_sidebar.controls
-    assert not controls._reset.isVisible()
+    assert not controls.reset.isVisible()
 
-    controls._menus["optimizer"].chosen.emit("sgd")
-    controls._menus["limit"].chosen.emit(str(8 * GIB))
-    controls._size.slider.setValue(0)
+    controls.menus["optimizer"].chosen.emit("sgd")
+    controls.menus["limit"].chosen.emit(str(8 * GIB))
+    controls.input_size.slider.setValue(0)
     work_out(window)
 
     asked = memory.map_estimator.what_if
     assert (asked.optimizer, asked.limit_bytes, asked.size) == ("sgd", 8 * GIB, 0)
-    assert memory.panel.if_sidebar._fit.text().startswith("With 8")
-    controls._reset.click()
+    assert memory.panel.if_sidebar.fit.text().startswith("With 8")
+    controls.reset.click()
     assert memory.map_estimator.what_if.optimizer == ""
-    assert not controls._reset.isVisible()
+    assert not controls.reset.isVisible()
 
 
 def test_picture_and_table_choose_the_same_layer(window: DeskWindow):
@@ -124,28 +125,29 @@ def test_picture_and_table_choose_the_same_layer(window: DeskWindow):
     icicle.setFocus()
 
     QTest.keyClick(icicle, Qt.Key.Key_Right)
-    first = memory.panel._chosen_path()
+    first = memory.panel.chosen_path()
     QTest.keyClick(icicle, Qt.Key.Key_Right)
 
-    assert memory.panel._chosen_path() not in ("", first)
-    memory.panel._table_view.choose_row(0)
-    assert icicle._path == "encoder/block1/conv1"
+    assert memory.panel.chosen_path() not in ("", first)
+    memory.panel.table_view.choose_row(0)
+    assert icicle.path == "encoder/block1/conv1"
     assert "conv1" in icicle.accessibleDescription()
-    tile = next(t for t in icicle._tiles if t.path == "encoder/block1/norm1")
-    QTest.mouseClick(icicle, Qt.MouseButton.LeftButton, pos=icicle._box(tile).center().toPoint())
-    assert memory.panel._chosen_path() == "encoder/block1/norm1"
+    tile = next(t for t in icicle.tiles if t.path == "encoder/block1/norm1")
+    QTest.mouseClick(icicle, Qt.MouseButton.LeftButton, pos=icicle.box_of(tile).center().toPoint())
+    assert memory.panel.chosen_path() == "encoder/block1/norm1"
 
 
 def test_a_click_on_a_head_sorts_and_a_second_one_goes_back(window: DeskWindow):
     memory = memory_of(window)
     memory.open_file(file_subject())
 
-    memory.panel._on_head_section_clicked(2)
-    totals = [row.values[2] for row in memory.panel._model.rows()]
-    memory.panel._on_head_section_clicked(2)
+    head = memory.panel.table_view.horizontalHeader()
+    head.sectionClicked.emit(2)
+    totals = [row.values[2] for row in memory.panel.model.rows()]
+    head.sectionClicked.emit(2)
 
     assert totals == sorted(totals, reverse=True)
-    assert memory.panel._model.rows()[0].path == "encoder/block1/conv1"
+    assert memory.panel.model.rows()[0].path == "encoder/block1/conv1"
     assert memory.panel.copy().startswith("Layer\tType")
 
 
@@ -153,15 +155,15 @@ def test_the_device_is_shown_for_a_run_only(window: DeskWindow):
     memory = memory_of(window)
     window.tell_events(told_model(), *gpu_readings())
     memory.open()
-    memory.panel._on_views_chosen("device")
+    memory.panel.views.chosen.emit("device")
     window.settle()
-    assert memory.panel._pages.currentWidget() is memory.panel.split
+    assert memory.panel.split.isVisible()
     assert "Other processes" in memory.panel.split.accessibleDescription()
 
     memory.open_file(file_subject())
 
-    assert memory.panel._pages.currentWidget() is memory.panel._body
-    assert not memory.panel._views.isVisible()
+    assert memory.panel.table_view.isVisible()
+    assert not memory.panel.views.isVisible()
 
 
 @pytest.mark.parametrize(("width", "height"), [(820, 600), (1280, 760)])
@@ -178,7 +180,7 @@ def test_all_is_reached_in_a_small_window(window: DeskWindow, width: int, height
     assert inside is not None
     assert inside.width() <= side.viewport().width()
     assert memory.panel.icicle.width() > 300
-    assert memory.panel.icicle.geometry().bottom() < memory.panel._table_view.geometry().top()
+    assert memory.panel.icicle.geometry().bottom() < memory.panel.table_view.geometry().top()
 
 
 def test_a_file_is_chosen_read_beside_the_window_and_shown(
@@ -195,14 +197,14 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
     window.window.header.model_file_requested.emit()
     dialog = next(top for top in QApplication.topLevelWidgets() if isinstance(top, QFileDialog))
     dialog.fileSelected.emit(str(tmp_path / "small.h5"))
-    assert "separate process" in memory_of(window).panel._text.text()
+    assert "separate process" in memory_of(window).panel.text.text()
 
     wait_until(
         lambda: (window.qt.processEvents(), memory_of(window).map_estimator.layout is not None)[1],
         deadline_s=DEADLINE_S,
     )
 
-    assert memory_of(window).panel._title.text() == "small.h5"
+    assert memory_of(window).panel.title.text() == "small.h5"
     dialog.close()
     opening.stop()
 
@@ -237,28 +239,27 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     opening = ModelFileOpener(window.window, memory_of(window))
     panel = memory_of(window).panel
 
-    opening._reading = None
     opening.open(str(tmp_path / "none.keras"))
     wait_until(
-        lambda: (window.qt.processEvents(), "not found" in panel._text.text())[1],
+        lambda: (window.qt.processEvents(), "not found" in panel.text.text())[1],
         deadline_s=DEADLINE_S,
     )
-    assert not panel._missing.isVisible()
-    assert opening._reading is not None
+    assert not panel.missing.isVisible()
+    assert opening.reading is not None
     opening.refused.emit(
-        opening._reading, "names mine", "For custom classes, use --custom classes.py"
+        opening.reading, "names mine", "For custom classes, use --custom classes.py"
     )
     window.settle()
 
-    assert panel._missing.isVisible()
-    assert "--custom" not in panel._remedy.text()
+    assert panel.missing.isVisible()
+    assert "--custom" not in panel.remedy.text()
     opening.stop()
 
 
 def test_who_leaves_a_file_gives_it_up(window: DeskWindow, tmp_path: Path):
     opening = ModelFileOpener(window.window, memory_of(window))
     opening.open(str(tmp_path / "none.keras"))
-    reading = opening._reading
+    reading = opening.reading
     assert reading is not None
 
     memory_of(window).close()

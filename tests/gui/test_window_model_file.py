@@ -31,12 +31,12 @@ class Opened:
         patch.setattr(f"{MODULE}.model_source_of", lambda *_, **__: ModelSource())
         patch.setattr(f"{MODULE}._without_framework", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
-        self.controller._file_opener.open(str(path))
+        self.controller.file_opener.open(str(path))
         desk.controller.memory.panel.details_requested.emit()
 
     @property
     def window(self) -> ModelFileWindow:
-        shown = self.controller._shown
+        shown = self.controller.shown
         assert shown is not None
         return shown
 
@@ -59,11 +59,11 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
 
 
 def test_the_file_is_inspected_without_a_framework(opened: Opened):
-    opened.until(lambda: opened.window._file_state.facts)
+    opened.until(lambda: opened.window.file_state.facts)
 
-    told = {fact.title: fact.value for fact in opened.window._file_state.facts}
+    told = {fact.title: fact.value for fact in opened.window.file_state.facts}
     assert told["Optimizer"] == "Adam"
-    assert opened.window._model.rowCount() == 1
+    assert opened.window.model.rowCount() == 1
 
 
 def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.MonkeyPatch):
@@ -77,15 +77,15 @@ def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.
         return [COST]
 
     monkeypatch.setattr(f"{MODULE}.measure", measured)
-    opened.window.cost._measure.click()
-    opened.until(lambda: "1 of 3" in opened.window.cost._progress.text())
-    assert opened.window.cost._measure.text() == "Cancel"
+    opened.window.cost.measure.click()
+    opened.until(lambda: "1 of 3" in opened.window.cost.progress.text())
+    assert opened.window.cost.measure.text() == "Cancel"
 
     go_on.set()
-    opened.until(lambda: opened.window.cost._cost_state.rows)
+    opened.until(lambda: opened.window.cost.cost_state.rows)
 
-    assert opened.window.cost._measure.text() == "Measure"
-    assert "load_model" in opened.window.cost._recommended.text()
+    assert opened.window.cost.measure.text() == "Measure"
+    assert "load_model" in opened.window.cost.recommended.text()
 
 
 def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest.MonkeyPatch):
@@ -101,12 +101,12 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
         return []
 
     monkeypatch.setattr(f"{MODULE}.measure", endless)
-    opened.window.cost._measure.click()
+    opened.window.cost.measure.click()
 
-    opened.window.cost._measure.click()
+    opened.window.cost.measure.click()
 
     assert ended.wait(DEADLINE_S)
-    opened.until(lambda: opened.window.cost._text.text().startswith("Canceled"))
+    opened.until(lambda: opened.window.cost.text.text().startswith("Canceled"))
 
 
 def test_what_cannot_be_measured_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch):
@@ -114,9 +114,9 @@ def test_what_cannot_be_measured_says_why(opened: Opened, monkeypatch: pytest.Mo
         raise UserError("it cannot be loaded", "try another")
 
     monkeypatch.setattr(f"{MODULE}.measure", refused)
-    opened.window.cost._measure.click()
+    opened.window.cost.measure.click()
 
-    opened.until(lambda: "cannot be loaded" in opened.window.cost._text.text())
+    opened.until(lambda: "cannot be loaded" in opened.window.cost.text.text())
 
 
 def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyPatch):
@@ -128,9 +128,9 @@ def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyP
         raise DescriptionCancelled
 
     monkeypatch.setattr(f"{MODULE}.measure", measured)
-    opened.window.cost._measure.click()
+    opened.window.cost.measure.click()
 
     opened.window.close()
 
     assert asked.wait(DEADLINE_S)
-    assert opened.controller._shown is None
+    assert opened.controller.shown is None

@@ -16,6 +16,7 @@ from kmonitor.ui.plots.qt.live_chart import flag_at, tooltip_at
 from kmonitor.ui.plots.qt.overlay import placed_flags
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt.header_view import Chip
+from kmonitor.ui.widgets.table_models import ROW_ROLE
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName, CommandStatus, SetLimits
 from kmonitor_agent.wire.messages.unions import CommandReply
@@ -111,7 +112,7 @@ def test_an_empty_table_teaches_instead_of_being_blank(window: DeskWindow):
     window.settle()
 
     assert not table_of(window).isVisible()
-    label = window.window.records.table._empty
+    label = window.window.records.table.empty_label
     assert label.isVisible()
     assert "press Collect (the lightest action) on the right" in label.text()
 
@@ -187,11 +188,11 @@ def test_enter_opens_a_record_in_full_and_it_follows_the_theme(window: DeskWindo
 
     assert sheet.isVisible()
     assert HELD in sheet.text()
-    assert "88.0" in sheet._reader.toPlainText()
-    before = sheet._reader.toHtml()
+    assert "88.0" in sheet.reader.toPlainText()
+    before = sheet.reader.toHtml()
     window.use_theme("light")
     window.settle()
-    assert sheet._reader.toHtml() != before
+    assert sheet.reader.toHtml() != before
     sheet.copy()
     assert HELD in QGuiApplication.clipboard().text()
     sheet.close()
@@ -201,11 +202,11 @@ def test_a_flag_tells_its_record_and_a_click_selects_its_row(window: DeskWindow)
     rows = tell_three(window)
     assert window.board is not None
     chart = window.board.chart("ram")
-    flag, place = placed_flags(chart._scene)[1]
-    label = QPointF(place.left + place.width / 2, chart._scene.frame.top + 8)
+    flag, place = placed_flags(chart.scene)[1]
+    label = QPointF(place.left + place.width / 2, chart.scene.frame.top + 8)
 
     assert place.width > 0
-    assert "Reload after epoch 15" in tooltip_at(chart._scene, label)
+    assert "Reload after epoch 15" in tooltip_at(chart.scene, label)
     assert "still held: 12 traces held by `my_step`" in flag.tooltip
     mouse = Mouse(chart)
     mouse.press(label.x(), label.y())
@@ -220,8 +221,8 @@ def test_a_flags_pole_can_be_hit_and_a_drag_from_it_is_none(window: DeskWindow):
     tell_three(window)
     assert window.board is not None
     chart = window.board.chart("graph")
-    places = placed_flags(chart._scene)
-    pole = QPointF(places[2][1].x, chart._scene.frame.bottom - 10)
+    places = placed_flags(chart.scene)
+    pole = QPointF(places[2][1].x, chart.scene.frame.bottom - 10)
     chosen: list[int] = []
     chart.flag_clicked.connect(chosen.append)
     mouse = Mouse(chart)
@@ -236,17 +237,17 @@ def test_a_flags_pole_can_be_hit_and_a_drag_from_it_is_none(window: DeskWindow):
 
     window.board.standard_charts.follow()
     window.settle()
-    assert flag_at(chart._scene, pole + QPointF(5, 0)) == places[2][0]
+    assert flag_at(chart.scene, pole + QPointF(5, 0)) == places[2][0]
     mouse.press(pole.x() + 5, pole.y())
     mouse.release(pole.x() + 5, pole.y())
     assert chosen == [places[2][0].row]
-    assert flag_at(chart._scene, QPointF(pole.x(), 0.0)) is None
+    assert flag_at(chart.scene, QPointF(pole.x(), 0.0)) is None
 
 
 def test_between_two_poles_the_nearer_is_meant(window: DeskWindow):
     window.tell_events(record(2000.0), record(2120.0))
     assert window.board is not None
-    scene = window.board.chart("ram")._scene
+    scene = window.board.chart("ram").scene
     (first, left), (second, right) = placed_flags(scene)
     low = scene.frame.bottom - 5
 
@@ -258,7 +259,7 @@ def test_between_two_poles_the_nearer_is_meant(window: DeskWindow):
 def test_a_save_has_a_pole_without_a_label(window: DeskWindow):
     window.tell_events(record(1000.0, action="save", after=None), record(1010.0))
     assert window.board is not None
-    (save, quiet), (_, loud) = placed_flags(window.board.chart("ram")._scene)
+    (save, quiet), (_, loud) = placed_flags(window.board.chart("ram").scene)
 
     assert (save.is_quiet, quiet.width) == (True, 0.0)
     assert loud.width > 0
@@ -267,7 +268,7 @@ def test_a_save_has_a_pole_without_a_label(window: DeskWindow):
 def test_a_line_of_the_log_leads_to_its_record_or_diagnosis(window: DeskWindow):
     tell_three(window)
     window.tell_events(FOUND)
-    view = window.window.records.log._list
+    view = window.window.records.log.list_view
     model = view.model()
     view.activated.emit(model.index(0, 0))
     window.settle()
@@ -288,21 +289,21 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
     assert [command.name for command in window.commands()] == ["diagnose"]
-    assert sheet._progress.text() == "Diagnose: requested"
-    assert not sheet._again.isEnabled()
+    assert sheet.progress.text() == "Diagnose: requested"
+    assert not sheet.again_button.isEnabled()
     assert sheet.text() == ""
 
     asked = window.commands()[-1]
     done = CommandStatus(id=asked.id, run="run1", name="diagnose", state="done")
     window.desk.apply_message(CommandReply(request_id=1, status=done))
     window.tell_events(FOUND)
-    read = sheet._reader.toPlainText()
+    read = sheet.reader.toPlainText()
     assert "<b>dict</b>" in read
     assert "+1 200" in sheet.text()
     assert HELD in sheet.text()
-    assert not sheet._progress.isVisible()
-    assert sheet._again.isEnabled()
-    QTest.mouseClick(sheet._again, Qt.MouseButton.LeftButton)
+    assert not sheet.progress.isVisible()
+    assert sheet.again_button.isEnabled()
+    QTest.mouseClick(sheet.again_button, Qt.MouseButton.LeftButton)
     assert [command.name for command in window.commands()] == ["diagnose", "diagnose"]
     sheet.close()
 
@@ -318,8 +319,8 @@ def test_a_refused_diagnosis_says_why(window: DeskWindow):
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
 
-    assert sheet._progress.text() == "Diagnose was not performed: no fit"
-    assert sheet._again.isEnabled()
+    assert sheet.progress.text() == "Diagnose was not performed: no fit"
+    assert sheet.again_button.isEnabled()
     sheet.close()
 
 
@@ -330,12 +331,12 @@ def test_older_diagnoses_are_stepped_through_and_a_held_one_stays(window: DeskWi
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
     assert "after epoch 41" in sheet.text()
-    QTest.mouseClick(sheet._before, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(sheet.before_button, Qt.MouseButton.LeftButton)
     window.tell_events(msgspec.structs.replace(FOUND, epoch=50))
 
     assert "after epoch 31" in sheet.text()
-    assert not sheet._before.isEnabled()
-    QTest.mouseClick(sheet._after, Qt.MouseButton.LeftButton)
+    assert not sheet.before_button.isEnabled()
+    QTest.mouseClick(sheet.after_button, Qt.MouseButton.LeftButton)
     assert "after epoch 41" in sheet.text()
     sheet.close()
 
@@ -374,7 +375,7 @@ def test_collect_and_reclaim_are_asked_at_once(window: DeskWindow):
 def test_a_limits_own_menu_says_what_it_can_do_and_does_it(window: DeskWindow):
     window.tell_runs(made_up_run(actions=EVERYTHING, limits=[limit()], change=2))
     card = window.window.cards["ram"]
-    QTest.mouseClick(card._limit, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(card.limit_button, Qt.MouseButton.LeftButton)
     menu = card.findChild(QMenu)
     assert isinstance(menu, QMenu)
     entries = menu_entries(menu)
@@ -389,13 +390,13 @@ def test_a_limits_own_menu_says_what_it_can_do_and_does_it(window: DeskWindow):
 
 
 def test_what_limits_do_is_chosen_beside_the_switch_and_remembered(window: DeskWindow):
-    at_limit = window.window.actions_panel._at_limit
+    at_limit = window.window.actions_panel.at_limit
     menu = at_limit.menu()
     menu_entries(menu)["Auto: collect, then reload or restart if needed"].trigger()
     menu.close()
     window.settle()
 
-    assert at_limit._switch.text() == "Reclaim automatically"
+    assert at_limit.switch.text() == "Reclaim automatically"
     assert window.controller.settings(WindowSettings()).limit_answer == "auto"
     window.window.cards["graph"].limit_requested.emit("graph")
     asked = window.commands()[-1].args
@@ -415,7 +416,7 @@ def test_everything_fits_whatever_is_offered(theme: str, size: tuple[int, int]):
         tell_three(window)
         window.window.records.show_tab("reclaims")
         window.settle()
-        area = window.window.actions_panel._area
+        area = window.window.actions_panel.scroll_area
         inside = area.widget()
         assert inside is not None
 
@@ -438,7 +439,8 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     why = "restarting in a new process"
     window.tell_runs(made_up_run(state="starting", state_why=why, change=2))
     window.tell_events(events.SessionEnded(t_s=3000.0, why="restart", supervisor=7))
-    (row,) = window.window.run_tree._model._hosts[0].runs
+    tree = window.window.run_tree.model
+    row = tree.index_of("run1").data(ROW_ROLE)
     assert (row.state.label, row.state.icon, row.line) == ("Restarting", "restart", "Restarting")
     assert why in row.tooltip
 
@@ -449,12 +451,12 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     window.tell_events(
         events.SessionDied(t_s=3001.0, session="session1", how="memory", why=killed)
     )
-    (row,) = window.window.run_tree._model._hosts[0].runs
+    row = tree.index_of("run1").data(ROW_ROLE)
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())
     assert chip.accessibleName() == "Failed: out of memory"
     assert chip.toolTip() == f"{killed}. Click to see what led to it."
-    assert window.window.header._subtitle.text().startswith(killed)
+    assert window.window.header.subtitle.text().startswith(killed)
     lines = [each.line.text for each in window.desk.log.rows()]
     assert lines[0] == f"Process died: {killed}"
 

@@ -60,7 +60,7 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     qtbot.waitUntil(lambda: _note(app, first) == "the one to beat", timeout=DEADLINE_MS)
 
     history.comparison.open([first, second])
-    desk = history.comparison._comparison
+    desk = history.comparison.comparison
     assert desk is not None
     desk.count("models")
     qtbot.waitUntil(lambda: all(len(c.x) for c in desk.state(300).curves), timeout=DEADLINE_MS)

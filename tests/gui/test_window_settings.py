@@ -10,7 +10,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMessageBox, QWidget
 
 from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
-from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings
 from kmonitor.ui.shell.qt.app import KmonitorApp
@@ -20,6 +19,7 @@ from kmonitor_agent.wire.messages.unions import KeyGrant, KeysReply, KeysRequest
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run, told_hub
+from tests.support.settings_bridge import SettingsBridge
 from tests.support.started_app import start
 from tests.support.waiting import DEADLINE_MS
 
@@ -44,6 +44,11 @@ def window() -> Iterator[DeskWindow]:
     made.window.activateWindow()
     yield made
     made.close()
+
+
+@pytest.fixture
+def bridge(window: DeskWindow) -> SettingsBridge:
+    return SettingsBridge(window.controller.preferences)
 
 
 def opened(window: DeskWindow, page: int = GENERAL) -> SettingsWindow:
@@ -96,33 +101,19 @@ def test_theme_sizes_and_pace_are_in_force_at_once_and_remembered(window: DeskWi
     settings.close()
 
 
-def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
+def test_every_control_of_the_settings_has_a_name(
+    window: DeskWindow, bridge: SettingsBridge
+) -> None:
     settings = opened(window)
     window.desk.add_host("gpu-01", "big")
-    hub = hub_of(window)
-    hub.apply_reply(
+    bridge.reply(
         KeysReply(request_id=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")])
     )
-    window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
             assert control.accessibleName().strip(": "), control
             assert not control.accessibleName().startswith(":"), control
     settings.close()
-
-
-def hub_of(window: DeskWindow) -> HubSettingsStore:
-    """As if two requests to this machine's hub had been sent, as numbers 1 and 2."""
-    asked: list[msgspec.Struct] = []
-
-    def ask(message: msgspec.Struct) -> int:
-        asked.append(message)
-        window.asked.append((len(asked), message))
-        return len(asked)
-
-    hub = window.controller.preferences._hub = HubSettingsStore(ask)
-    hub.refresh()
-    return hub
 
 
 def test_less_history_is_asked_before_it_is_written(window: DeskWindow, folders: Folders) -> None:
@@ -143,7 +134,7 @@ def test_a_key_that_ends_typing_asks_once_and_answers_nothing(
     window: DeskWindow, folders: Folders, key: Qt.Key
 ) -> None:
     settings = opened(window, HISTORY)
-    field = settings.history._days
+    field = settings.history.days
     field.setFocus()
     QTest.keyClicks(field, "90")
     QTest.keyClick(field, key)
@@ -160,7 +151,7 @@ def test_a_bound_that_is_in_force_in_other_words_is_said_as_usual(window: DeskWi
     settings = opened(window, HISTORY)
     type_in(settings.history, "Days of history", "0")
 
-    assert settings.history._days.text() == ""
+    assert settings.history.days.text() == ""
     settings.close()
 
 
@@ -188,15 +179,13 @@ def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
     settings.close()
 
 
-def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
+def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow, bridge: SettingsBridge) -> None:
     settings = opened(window, HISTORY)
-    hub = hub_of(window)
-    hub.apply_reply(
+    bridge.reply(
         msgspec.structs.replace(
             told_hub(), request_id=1, retention_days=7.0, retention_is_fixed=True
         )
     )
-    window.controller.preferences.refresh()
 
     assert "--keep-days" in words(settings.history)
     settings.close()
@@ -211,16 +200,14 @@ def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow
     settings.close()
 
 
-def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
+def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow, bridge: SettingsBridge) -> None:
     settings = opened(window, KEYS)
-    hub = hub_of(window)
-    hub.apply_reply(
+    bridge.reply(
         KeysReply(request_id=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")])
     )
-    window.controller.preferences.refresh()
     press(settings.keys, "Revoke anna")
     answer(window, yes=True)
-    asked = [m for _, m in window.asked if isinstance(m, KeysRequest) and m.revoke]
+    asked = [m for m in bridge.asked if isinstance(m, KeysRequest) and m.revoke]
 
     assert [m.revoke for m in asked] == ["ab" * 32]
     settings.close()
@@ -258,12 +245,11 @@ def test_a_real_hub_takes_over_what_the_settings_say(
 ) -> None:
     app = start(with_hub=False, size=None)
     app.controller.preferences.open()
-    page = app.controller.preferences._page
-    assert page is not None
+    (page,) = app.window.findChildren(SettingsWindow)
     until = qtbot.waitUntil  # type: ignore[attr-defined]
     until(lambda: "uses" in words(page.history), timeout=DEADLINE_MS)
     save_keep(folders, Keep(30.0, 0))
-    field = page.history._days
+    field = page.history.days
     until(lambda: field.text() == "30", timeout=DEADLINE_MS)
     page.general.units_chosen.emit("decimal")
     app.stop()

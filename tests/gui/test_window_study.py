@@ -43,7 +43,7 @@ def test_a_study_takes_the_place_of_the_charts_and_gives_it_back(stage: Stage):
     assert page.isVisible()
     assert not window.actions_panel.isVisible()
     assert not window.records.isVisible()
-    stage.desk.controller._on_run_tree_run_chosen("fold1")
+    stage.desk.window.run_tree.run_chosen.emit("fold1")
     assert not page.isVisible()
     assert window.actions_panel.isVisible()
     assert window.records.isVisible()
@@ -87,7 +87,7 @@ def test_a_row_of_the_attempts_and_a_bar_open_the_run_too(stage: Stage):
 
     QTest.keyClick(page.table_view, Qt.Key.Key_Return)
     assert stage.desk.desk.run_store.selected == "fold1"
-    stage.desk.controller._on_run_tree_run_chosen(STUDY)
+    stage.desk.window.run_tree.run_chosen.emit(STUDY)
     chart = page.memory_chart
     QTest.mouseClick(
         chart, Qt.MouseButton.LeftButton, pos=QPoint(chart.width() // 4, chart.height() // 2)

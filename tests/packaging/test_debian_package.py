@@ -114,7 +114,7 @@ def test_the_man_page_names_every_command():
     page = (ROOT / "packaging" / "debian" / "kmonitor.1").read_text(encoding="utf-8")
     named = set(re.findall(r"[a-z-]{3,}", page.replace("\\fR", " ").replace("\\fB", " ")))
 
-    assert set(command_line._SUBCOMMANDS) <= named
+    assert set(command_line.SUBCOMMANDS) <= named
 
 
 def test_the_man_page_names_every_option_of_the_window():

@@ -110,7 +110,7 @@ def test_the_spec_refuses_to_pack_a_clone_in_place_of_the_wheel(
 def test_everything_that_is_imported_by_name_is_packed():
     names = set(module_names(ROOT))
 
-    called = {where.partition(":")[0] for where, _ in command_line._SUBCOMMANDS.values()}
+    called = {where.partition(":")[0] for where, _ in command_line.SUBCOMMANDS.values()}
     assert called <= names
     assert {
         "kmonitor.hub.__main__",

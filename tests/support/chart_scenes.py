@@ -154,7 +154,7 @@ def where_the_time_goes(stage: Stage) -> QWidget:
         stage.desk.controller.arrangement_controller.remove(key)
     stage.desk.settle()
     assert stage.desk.board is not None
-    stage.desk.board._on_card_crosshair_moved(PARTS_KEY, 14.5)
+    stage.desk.window.charts.card(PARTS_KEY).crosshair_moved.emit(PARTS_KEY, 14.5)
     stage.desk.qt.processEvents()
     return window
 

@@ -49,6 +49,7 @@ class DeskWindow:
 
     Attributes:
         asked: Every message that the window sent, with its number.
+        runs: Runs whose columns are answered.
         window, desk, board, controller: The parts.
     """
 
@@ -65,7 +66,7 @@ class DeskWindow:
         gc.disable()
         self.qt = make_qt_application()
         self.asked: list[tuple[int, msgspec.Struct]] = []
-        self._runs: dict[str, RunSummary] = {}
+        self.runs: dict[str, RunSummary] = {}
         self._row = 1000
         self.look = Theme()
         self.theme = ThemeController(self.qt, self.look)
@@ -98,7 +99,7 @@ class DeskWindow:
 
     def tell_runs(self, *runs: RunSummary) -> None:
         """The hub reports these runs; requests that follow are answered."""
-        self._runs |= {run.run: run for run in runs}
+        self.runs |= {run.run: run for run in runs}
         self.desk.apply_message(told_runs(*runs))
         self.answer()
         self.settle()
@@ -121,7 +122,7 @@ class DeskWindow:
         self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesRequest)]
         for number, asked in open_questions:
             question = cast("SeriesRequest", asked)
-            if (run := self._runs.get(question.run)) is not None:
+            if (run := self.runs.get(question.run)) is not None:
                 self.desk.apply_message(told_series(question, run, number))
 
     def commands(self) -> list[CommandRequest]:

@@ -68,7 +68,7 @@ def map_device(stage: Stage) -> QWidget:
     stage.tell(told_model(), *gpu_readings())
     memory = stage.desk.controller.memory
     memory.open()
-    memory.panel._on_views_chosen("device")
+    memory.panel.views.chosen.emit("device")
     return _worked_out(stage)
 
 
@@ -78,7 +78,7 @@ def map_device_cpu(stage: Stage) -> QWidget:
     stage.tell(told_model())
     memory = stage.desk.controller.memory
     memory.open()
-    memory.panel._on_views_chosen("device")
+    memory.panel.views.chosen.emit("device")
     return _worked_out(stage)
 
 
@@ -182,8 +182,8 @@ def gpu_readings() -> list[events.Event]:
 
 def _worked_out(stage: Stage) -> QWidget:
     memory = stage.desk.controller.memory
-    memory._begin()
     memory.map_estimator.finish()
+    memory.refresh_texts()
     stage.desk.settle()
     return stage.window
 

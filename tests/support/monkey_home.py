@@ -52,10 +52,10 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, name: str, say: Callable[[st
     app.window.records.show_tab("events")
     # Cards that were added are the user's, and no leak.
     app.controller.arrangement_controller.reset()
-    if app._hosts is not None:
+    if app.hosts is not None:
         # Each has its own threads for as long as it is shown.
-        for address in [address for address in app._hosts.bridges() if address]:
-            app._hosts.remove(address)
+        for address in [address for address in app.hosts.bridges() if address]:
+            app.hosts.remove(address)
     # The clipboard holds what was copied last.
     QApplication.clipboard().clear()
     # While it continues the header has more chips or less.
@@ -104,15 +104,15 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
         "memory map": parts.memory.open,
         "device": lambda: _show_device(app, run),
         "comparison": lambda: parts.history.comparison.open([run]),
-        "record": lambda: parts.records._on_table_record_opened(record),
+        "record": lambda: app.window.records.table.record_opened.emit(record),
         "diagnosis": parts.records.open_diagnosis,
         "end": lambda: parts.records.open_end(run),
-        "evidence": lambda: parts.verdicts._on_charts_evidence_requested("ram"),
+        "evidence": lambda: app.window.charts.evidence_requested.emit("ram"),
         "guide": parts.help.open_guide,
         "keyboard": parts.help.open_keyboard,
         "settings": parts.preferences.open,
-        "audit": app._audit.open,
-        "alerts": app._alerts.open,
+        "audit": app.audit.open,
+        "alerts": app.alerts.open,
     }
     for name, opened in pages.items():
         loop.watched("open", name, opened)

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from kmonitor.ui.events.qt.detail_windows import RunEndWindow
 from kmonitor.ui.guide.qt.help_controller import KeyboardWindow
-from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.shell.crash_reports import CrashReport
 from kmonitor.ui.shell.qt.crash_controller import CrashController
@@ -23,6 +21,7 @@ from kmonitor_agent.wire.messages.unions import (
     ThinnedColumn,
 )
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run, told_hub
+from tests.support.settings_bridge import SettingsBridge
 from tests.support.stage import Stage
 
 _SINCE_WALL_S: Final = NOW_WALL_S - 40 * 86_400.0
@@ -123,24 +122,16 @@ def _settings(stage: Stage, page: int) -> QWidget:
         "tcp://10.0.0.7:7400", "closed", "Connection refused.", "", retry_in_s=4.0
     )
     preferences = stage.desk.controller.preferences
-    asked: list[msgspec.Struct] = []
-
-    def ask(message: msgspec.Struct) -> int:
-        asked.append(message)
-        return len(asked)
-
-    preferences._hub = hub = HubSettingsStore(ask)
+    bridge = SettingsBridge(preferences)
     preferences.open()
     keys = [
         KeyGrant(key="ab12" * 16, name="anna-laptop", role="operator", since_wall_s=_SINCE_WALL_S),
         KeyGrant(key="7f03" * 16, name="wall display", role="viewer", since_wall_s=_SINCE_WALL_S),
     ]
-    # Its two requests are sent as the page opens.
-    hub.apply_reply(replace(told_hub(), request_id=1, rows=48_213, database_bytes=int(0.3 * GIB)))
-    hub.apply_reply(KeysReply(request_id=2, keys=keys, address="tcp://0.0.0.0:7400"))
+    bridge.reply(replace(told_hub(), request_id=1, rows=48_213, database_bytes=int(0.3 * GIB)))
+    bridge.reply(KeysReply(request_id=2, keys=keys, address="tcp://0.0.0.0:7400"))
     found = stage.only(SettingsWindow)
     assert isinstance(found, SettingsWindow)
-    preferences.refresh()
     found.show_page(page)
     stage.desk.settle()
     return found

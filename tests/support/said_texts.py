@@ -96,7 +96,7 @@ def _said_inside(widget: QWidget) -> Iterator[tuple[str, str]]:
         case QAbstractItemView() if widget.model() is not None:
             yield from _said_by_model(widget.model())
         case LiveChart():
-            said = [*_strings(widget._chart_state), *_strings(widget._crosshair._card)]
+            said = [*_strings(widget.chart_state), *_strings(widget.crosshair.card)]
             yield from ((f"chart{at}", text) for at, text in enumerate(said))
         case _:
             pass

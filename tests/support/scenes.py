@@ -104,7 +104,7 @@ def host_lost(stage: Stage) -> QWidget:
     desk.add_host(FAR, "the big one")
     desk.connected(told_hub(hub="far"), FAR)
     far = made_up_run("far1", name="vit-finetune", host="gpu-02", last_wall_s=NOW_WALL_S - 32.0)
-    stage.desk._runs["far1"] = far
+    stage.desk.runs["far1"] = far
     desk.apply_message(told_runs(far, hub="far"), FAR)
     desk.select("far1")
     stage.desk.answer()
@@ -206,7 +206,7 @@ def reclaims(stage: Stage) -> QWidget:
 def limit_menu(stage: Stage) -> QWidget:
     stage.judged()
     card = stage.desk.window.cards["ram"]
-    card._limit.click()
+    card.limit_button.click()
     stage.desk.settle()
     menu = QApplication.activePopupWidget()
     assert menu is not None
@@ -215,22 +215,21 @@ def limit_menu(stage: Stage) -> QWidget:
 
 def crosshair(stage: Stage) -> QWidget:
     stage.live(*fleet(3))
-    assert stage.desk.board is not None
-    stage.desk.board._on_card_crosshair_moved("ram", 20.0)
+    stage.desk.window.cards["ram"].crosshair_moved.emit("ram", 20.0)
     stage.desk.qt.processEvents()
     return stage.window
 
 
 def verdict_sheet(stage: Stage) -> QWidget:
     stage.judged()
-    stage.desk.controller.verdicts._on_charts_evidence_requested("ram")
+    stage.desk.window.charts.evidence_requested.emit("ram")
     return stage.only(VerdictWindow)
 
 
 def record_sheet(stage: Stage) -> QWidget:
     stage.judged()
     row = stage.desk.desk.reclaims.rows("run1")[0].row
-    stage.desk.controller.records._on_table_record_opened(row)
+    stage.desk.window.records.table.record_opened.emit(row)
     return stage.only(RecordWindow)
 
 
@@ -263,7 +262,7 @@ def no_history(stage: Stage) -> QWidget:
     stage.live()
     pages = stage.desk.controller.history
     pages.open()
-    pages.panel._search.setText("nothing is called like this")
+    pages.panel.search.setText("nothing is called like this")
     stage.desk.settle()
     return stage.window
 

@@ -157,7 +157,7 @@ def open_everything(stage: Stage) -> None:
     parts.preferences.open()
     parts.help.open_keyboard()
     desk.window.header.help_requested.emit()
-    parts.verdicts._on_charts_evidence_requested("ram")
+    desk.window.charts.evidence_requested.emit("ram")
     parts.hosts.open_dialog()
     desk.settle()
     for top in QApplication.topLevelWidgets():

@@ -140,7 +140,7 @@ def _drag_to(qt: QApplication, app: KmonitorApp, value: float) -> None:
     chart = app.charts_controller.chart("graph")
     grip = chart.findChild(LimitHandle)
     assert isinstance(grip, LimitHandle)
-    frame = chart._scene.frame
+    frame = chart.scene.frame
     middle = QPointF(grip.rect().center())
     from_y = grip.y() + middle.y()
     goal_y = frame.y_px(value)

@@ -38,6 +38,7 @@ class DemoScene:
 
     Attributes:
         run: Run id of the monitored training; empty until the training reports it.
+        window: Process of the window, None until it is opened.
     """
 
     def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
@@ -46,7 +47,7 @@ class DemoScene:
         self._arguments = list(arguments)
         self._reports: Queue[tuple[DemoProcess, AnyDemoReport | None]] = Queue()
         self._trainings: dict[str, DemoProcess] = {}
-        self._window: subprocess.Popen[bytes] | None = None
+        self.window: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -59,9 +60,9 @@ class DemoScene:
     ) -> None:
         for training in self._trainings.values():
             training.stop()
-        if self._window is not None and self._window.poll() is None:
-            self._window.terminate()
-            self._window.wait()
+        if self.window is not None and self.window.poll() is None:
+            self.window.terminate()
+            self.window.wait()
 
     @property
     def monitored(self) -> list[FoldDone]:
@@ -89,7 +90,7 @@ class DemoScene:
         """Open the window with the demo's run selected, once the hub knows the run."""
         with HubClient(folders=self._folders) as client:
             self._wait_for(client, get_args(RunState), "begin")
-        self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
+        self.window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
 
     def watch(self) -> None:
         """Print the reports of the trainings until both have ended.
@@ -132,11 +133,11 @@ class DemoScene:
 
     def wait_for_window(self) -> None:
         """Wait until the user closes the window, if one was opened, or presses Ctrl+C."""
-        if self._window is not None and self._window.poll() is None:
+        if self.window is not None and self.window.poll() is None:
             print_text("The window stays open; close it, or press Ctrl+C here, to end the demo.")
             # All is printed by then, and Ctrl+C was offered: no failure of `make run`.
             with suppress(KeyboardInterrupt):
-                self._window.wait()
+                self.window.wait()
 
     def _start_training(self, name: str, arguments: list[str]) -> None:
         log = self._folders.logs / f"demo-{name}.log"

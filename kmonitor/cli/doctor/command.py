@@ -327,7 +327,7 @@ def _hub(folders: Folders) -> Iterator[Finding]:
     yield _hub_finding(reply, folders)
     for trouble in reply.troubles:
         yield Finding("hub problem", "note", trouble)
-    yield from _metrics_findings(reply)
+    yield from metrics_findings(reply)
 
 
 def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
@@ -342,7 +342,7 @@ def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
     return Finding("hub", "ok", found)
 
 
-def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
+def metrics_findings(reply: HubReply) -> Iterator[Finding]:
     """Report the users that can read the hub's metrics."""
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)

@@ -149,7 +149,7 @@ class _ReclaimCounts:
 
 
 @dataclass(slots=True)
-class _RunMetrics:
+class RunMetrics:
     sample: Sample | None = None
     logs: dict[str, float] = field(default_factory=dict[str, float])
     reclaims: _ReclaimCounts = field(default_factory=_ReclaimCounts)
@@ -162,7 +162,7 @@ class RunMetricsStore:
     """
 
     def __init__(self) -> None:
-        self._by_run: dict[str, _RunMetrics] = {}
+        self.by_run: dict[str, RunMetrics] = {}
         self._reclaims = _ReclaimCounts()
         self._events = 0
 
@@ -191,8 +191,8 @@ class RunMetricsStore:
         # Those that started last: by what changed last, they would come and go.
         living.sort(key=lambda record: (record.started_wall_s, record.run), reverse=True)
         alive = {record.run for record in living}
-        for run in self._by_run.keys() - alive:
-            del self._by_run[run]
+        for run in self.by_run.keys() - alive:
+            del self.by_run[run]
         return Snapshot(
             taken_at_s=now_s,
             hub=hub,
@@ -203,10 +203,10 @@ class RunMetricsStore:
             reclaims=self._reclaims.frozen(RECLAIMS),
         )
 
-    def _of(self, record: RunRecord) -> _RunMetrics:
-        found = self._by_run.get(record.run)
+    def _of(self, record: RunRecord) -> RunMetrics:
+        found = self.by_run.get(record.run)
         if found is None:
-            found = self._by_run[record.run] = _RunMetrics()
+            found = self.by_run[record.run] = RunMetrics()
         return found
 
     def _run_snapshot(self, record: RunRecord) -> RunSnapshot:

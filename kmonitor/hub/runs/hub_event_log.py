@@ -106,6 +106,7 @@ class HubEventLog:
             outside of fits; the judge's dispatcher takes them out.
         listeners: Called with each appended event of an agent.
         own_listeners: Called with each event of the hub's own: notices and verdicts.
+        pending: Changes since the last commit.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class HubEventLog:
         self._is_lenient = is_lenient
         self._clock = clock
         self._next_row = database.head + 1
-        self._pending = WriteBatch()
+        self.pending = WriteBatch()
         self._pending_bytes = 0
         self._trouble = ""
         self._thens: list[Callable[[], object]] = []
@@ -174,7 +175,7 @@ class HubEventLog:
             self._next_row += 1
             gap = self._gap(record, row, event)
             stored_body = body if gap is None else encode_event(gap)
-            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, stored_body))
+            self.pending.events.append((row, record.key, seq, t_s, wall_s, kind, stored_body))
             self._pending_bytes += len(stored_body) + _ROW_OVERHEAD_BYTES
             record.stored_bytes += len(stored_body) + _STORED_OVERHEAD_BYTES
             is_sampled_call = record.calls > calls
@@ -219,7 +220,7 @@ class HubEventLog:
         gap = event
         if before is not None and before[1].last + 1 == gap.first and before[1].why == gap.why:
             gap = replace(gap, first=before[1].first)
-            self._pending.joined.append((before[0],))
+            self.pending.joined.append((before[0],))
             record.rows -= 1
             record.stored_bytes -= len(encode_event(before[1])) + _STORED_OVERHEAD_BYTES
         self._gaps[record.key] = (row, gap)
@@ -296,7 +297,7 @@ class HubEventLog:
         row = self._next_row
         wall_s = self._clock.wall_s()
         self._next_row += 1
-        self._pending.events.append((row, record.key, -row, run_t_s, wall_s, kind, body))
+        self.pending.events.append((row, record.key, -row, run_t_s, wall_s, kind, body))
         self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
         record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
         record.rows += 1
@@ -311,12 +312,12 @@ class HubEventLog:
         record = None if run is None else self.registry.get(run)
         if record is None:
             return
-        self._pending.blocks.append(block)
+        self.pending.blocks.append(block)
         record.stored_bytes += block.n_bytes
         self.registry.mark_changed(record)
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
-        self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
+        self.pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
 
     @property
     def trouble(self) -> str:
@@ -346,9 +347,9 @@ class HubEventLog:
             if self.flush():
                 return True
             undo()
-            self._pending = WriteBatch()
+            self.pending = WriteBatch()
             self._pending_bytes = 0
-        if not self._pending.audit:
+        if not self.pending.audit:
             # One row for all refusals until there is room again.
             who, what, run, subject, _ = audit[0]
             self.audit(who, what, run, subject, f"refused: {self._trouble}")
@@ -390,7 +391,7 @@ class HubEventLog:
         return True
 
     def _write(self) -> bool:
-        changes = self._pending
+        changes = self.pending
         # After a failure older copies are still here; each try would add one more of each.
         changes.runs = _newest([*changes.runs, *self.registry.pop_dirty()])
         changes.commands = _newest([*changes.commands, *self.command_queue.pop_dirty()])
@@ -405,7 +406,7 @@ class HubEventLog:
             self._not_before_s = started_s + _RETRY_S
             return False
         self._trouble = ""
-        self._pending = WriteBatch()
+        self.pending = WriteBatch()
         self._pending_bytes = 0
         self._unconfirmed.clear()
         self._not_before_s = started_s + COMMIT_INTERVAL_S
@@ -436,7 +437,7 @@ class HubEventLog:
             except RETRYABLE_ERRORS:
                 for later in batches:
                     part.add(later)
-                self._pending = part
+                self.pending = part
                 raise
             except self._fatal_errors as exc:
                 batches = self._split_batch(part, exc) + batches
@@ -458,7 +459,7 @@ class HubEventLog:
         return [WriteBatch(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
 
     def _has_changes(self) -> bool:
-        pending = self._pending
+        pending = self.pending
         return bool(
             pending.events
             or pending.audit

@@ -11,7 +11,7 @@ SCHEMA_VERSION = 1
 _BUSY_S = 0.5
 """Time for which a foreign lock on the database may delay the hub's loop, seconds."""
 
-_TABLES = (
+TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     # `record` is the fold of the run's events (run_record.RunRecord as msgpack).
     (
@@ -127,7 +127,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _TABLES:
+        for statement in TABLES:
             connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:

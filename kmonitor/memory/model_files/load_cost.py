@@ -67,7 +67,7 @@ class Recommendation(msgspec.Struct, frozen=True):
     train: LoadingMethod | None
 
 
-class _LoadReply(msgspec.Struct, frozen=True):
+class LoadCostReply(msgspec.Struct, frozen=True):
     peak_bytes: int = 0
     resident_bytes: int = 0
     seconds: float = 0.0
@@ -124,7 +124,7 @@ def measure(
         DescriptionCancelled: The caller cancelled the measurement.
     """
     _warm(path)
-    found: dict[LoadingMethod, list[_LoadReply]] = {method: [] for method in methods}
+    found: dict[LoadingMethod, list[LoadCostReply]] = {method: [] for method in methods}
     total = repeats * len(methods)
     for n_done, method in enumerate(_interleaved(methods, repeats), start=1):
         before = found[method]
@@ -164,15 +164,15 @@ def _warm(path: Path) -> None:
 
 def _measure_once(
     path: Path, source: ModelSource, method: LoadingMethod, is_cancelled: Callable[[], bool]
-) -> _LoadReply:
+) -> LoadCostReply:
     request = {"file": str(path.absolute()), "mode": method, "source": source}
     try:
-        return answer_of(_CHILD, request, _LoadReply, "loads the model", is_cancelled)
+        return answer_of(_CHILD, request, LoadCostReply, "loads the model", is_cancelled)
     except UserError as exc:
-        return _LoadReply(error=exc.what)
+        return LoadCostReply(error=exc.what)
 
 
-def _medians(method: LoadingMethod, replies: Sequence[_LoadReply]) -> LoadCost:
+def _medians(method: LoadingMethod, replies: Sequence[LoadCostReply]) -> LoadCost:
     error = next((each.error for each in replies if each.error), "")
     if error:
         return LoadCost(method, error=error)

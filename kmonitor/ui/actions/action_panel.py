@@ -214,7 +214,7 @@ def _title(name: CommandName) -> str:
     return tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
 
 
-_BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
+BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
     "save": ("save", "save", "plain", later("Save a checkpoint at the end of this epoch")),
     "reload": (
         "reload",
@@ -260,7 +260,7 @@ _BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
 
 
 def _button(name: CommandName, why_not: str) -> ButtonState:
-    icon, key, kind, tooltip = _BUTTONS[name]
+    icon, key, kind, tooltip = BUTTONS[name]
     shortcut = shortcut_keys(key)
     is_half = name in _WHERE_OFFERED
     title = _title(name)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MIN_UNITS: Final = 10
 """Units needed to distinguish noise from a trend; as in `kmonitor.hub.judge.growth`."""
 
-_MORE_UNITS: Final = 4
+MORE_UNITS: Final = 4
 """Further units: a rise is judged five times before it is reported as growth."""
 
 Tone = Literal["mute", "ok", "warn", "crit"]
@@ -150,7 +150,7 @@ def more_known_text(verdict: Verdict) -> str:
         uneven = tr("rises too unevenly to judge so far")
         return uneven if is_rise else tr("varies too much to judge so far")
     if verdict.state == "rising":
-        left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
+        left = max(1, MIN_UNITS + MORE_UNITS - verdict.units)
     left_s = max(1.0, left * verdict.unit_s)
     return tr("next verdict in about {time}").format(time=duration_text(left_s))
 

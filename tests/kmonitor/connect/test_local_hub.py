@@ -170,7 +170,7 @@ def test_a_hub_that_still_ends_is_waited_for_and_replaced(
     folders = folders_left_without_hub
     make_hub_folders(folders)
     ending = HubLock(hub_lock_path(folders))
-    start, started = local_hub._start, list[int]()
+    start, started = local_hub.start_hub_process, list[int]()
 
     def start_and_see_it_refused(folders: Folders) -> Any:
         process = start(folders)
@@ -180,7 +180,7 @@ def test_a_hub_that_still_ends_is_waited_for_and_replaced(
             ending.release()
         return process
 
-    monkeypatch.setattr(local_hub, "_start", start_and_see_it_refused)
+    monkeypatch.setattr(local_hub, "start_hub_process", start_and_see_it_refused)
 
     assert ensure_hub(folders, timeout_s=DEADLINE_S).pid == started[-1]
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.ui.actions.action_panel import _BUTTONS, action_variants
+from kmonitor.ui.actions.action_panel import BUTTONS, action_variants
 from kmonitor.ui.shortcuts import KEYS, Shortcut, shortcut_groups, shortcut_keys
 
 LISTED = {keys for group in shortcut_groups() for line in group.lines for keys in line.keys}
@@ -36,7 +36,7 @@ def test_a_key_of_the_whole_window_meets_those_of_its_pages_only():
 def test_actions_and_their_ways_have_keys_of_the_table():
     known = {key.keys for key in KEYS.values() if key.scope == "charts"}
 
-    assert {shortcut_keys(look[1]) for look in _BUTTONS.values()} <= known
+    assert {shortcut_keys(look[1]) for look in BUTTONS.values()} <= known
     assert {way.shortcut for name in ("save", "reload") for way in action_variants(name)} <= known
 
 

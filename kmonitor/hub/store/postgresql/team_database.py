@@ -179,7 +179,7 @@ class TeamDatabase(Database):
     def _prepare(self, batch: WriteBatch) -> None:
         with self.server.in_use() as connection:
             if self._seen != self.server.generation:
-                self._check_commit(connection, batch)
+                self.check_commit(connection, batch)
                 self._seen = self.server.generation
 
     @override
@@ -239,7 +239,7 @@ class TeamDatabase(Database):
             return StoreOutOfSync("this hub is no longer registered in the database")
         return TakenOver(str(found[0]))
 
-    def _check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
+    def check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
         """Determine if the commit that was under way when the connection broke was carried out."""
         # The line is held by a commit that the server is still about: its end is waited for.
         query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"

@@ -41,9 +41,9 @@ class ActionButton(QPushButton):
         self._button_state: ButtonState | None = None
         self._shown_variants: Sequence[ActionVariant] = ()
         self._keeps_focus = False
-        self._hint = QLabel()
-        self._hint.setProperty("role", "meta")
-        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hint = QLabel()
+        self.hint.setProperty("role", "meta")
+        self.hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._more = QPushButton()
         self._more.setProperty("kind", "more")
         self._more.setFixedSize(_MORE_WIDTH - 4, 24)
@@ -56,7 +56,7 @@ class ActionButton(QPushButton):
         self._row = QHBoxLayout(self)
         self._row.setSpacing(4)
         self._row.addStretch(1)
-        self._row.addWidget(self._hint)
+        self._row.addWidget(self.hint)
         self._row.addWidget(self._more)
         self.setStyleSheet("text-align: left;")
         self.set_close(is_close=False)
@@ -82,7 +82,7 @@ class ActionButton(QPushButton):
         self.setAccessibleName(state.title)
         self.setAccessibleDescription(state.tooltip)
         self._switch(is_on=state.is_enabled)
-        self._hint.setText("" if state.is_half else state.shortcut)
+        self.hint.setText("" if state.is_half else state.shortcut)
         self._show_variants(state)
         self._draw()
         self._fit_hint()
@@ -154,8 +154,8 @@ class ActionButton(QPushButton):
     def _fit_hint(self) -> None:
         text_width = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
         text_width += _MORE_WIDTH if self.has_variants else 0
-        hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
-        self._hint.setVisible(text_width + hint <= self.width())
+        hint = self.hint.fontMetrics().horizontalAdvance(self.hint.text())
+        self.hint.setVisible(text_width + hint <= self.width())
 
     def _show_variants(self, state: ButtonState) -> None:
         if self._shown_variants != state.variants:
@@ -207,10 +207,10 @@ class ActionButton(QPushButton):
         if state.kind == "primary":
             self.setIcon(self._theme.icon_on_accent(state.icon))
             colour = self._theme.palette.on_accent if state.is_enabled else ""
-            self._hint.setStyleSheet(f"color: {colour};" if colour else "")
+            self.hint.setStyleSheet(f"color: {colour};" if colour else "")
             self._more.setIcon(self._theme.icon_on_accent("more"))
             return
         is_danger = state.kind == "danger"
         self.setIcon(self._theme.icon(state.icon, "crit" if is_danger else "plain"))
         self._more.setIcon(self._theme.icon("more"))
-        set_tone(self._hint, "crit" if is_danger and state.is_enabled else "")
+        set_tone(self.hint, "crit" if is_danger and state.is_enabled else "")

@@ -126,8 +126,8 @@ class ActionsPanel(QFrame):
         self._why_not = role_label("sub")
         self._waiting = role_label("sub")
         self._checkpoint = role_label("meta")
-        self._at_limit = LimitActionsPanel(theme)
-        self._area = QScrollArea()
+        self.at_limit = LimitActionsPanel(theme)
+        self.scroll_area = QScrollArea()
         self._column = QVBoxLayout()
         self._heading = role_label("section")
         self._is_close = False
@@ -136,8 +136,8 @@ class ActionsPanel(QFrame):
             # Not the buttons': one that is off, or not there, would leave its key without a word.
             add_shortcut(name, self, self._on_key_activated).setAutoRepeat(False)
         self._build()
-        self._at_limit.switched.connect(self.reload_switched)
-        self._at_limit.answer_chosen.connect(self.answer_chosen)
+        self.at_limit.switched.connect(self.reload_switched)
+        self.at_limit.answer_chosen.connect(self.answer_chosen)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -155,7 +155,7 @@ class ActionsPanel(QFrame):
         self._waiting.setText(state.waiting)
         self._waiting.setVisible(bool(state.waiting))
         self._checkpoint.setText(state.checkpoint)
-        self._at_limit.show_state(state.at_limit)
+        self.at_limit.show_state(state.at_limit)
         self._keys = state.keys
 
     def set_close(self, *, is_close: bool) -> None:
@@ -171,7 +171,7 @@ class ActionsPanel(QFrame):
 
     def show_blank(self, *, is_blank: bool) -> None:
         """Hide the content while no run is known, and keep the panel's place."""
-        self._area.setVisible(not is_blank)
+        self.scroll_area.setVisible(not is_blank)
         if is_blank:
             self._keys = {}
 
@@ -179,7 +179,7 @@ class ActionsPanel(QFrame):
         self._readings.show_groups(groups)
 
     def limit_outcome_text(self) -> str:
-        return self._at_limit.outcome_text()
+        return self.at_limit.outcome_text()
 
     def _build(self) -> None:
         self._waiting.setProperty("tone", "accent")
@@ -202,9 +202,9 @@ class ActionsPanel(QFrame):
         column.addWidget(self._waiting)
         column.addWidget(self._checkpoint)
         column.addSpacing(8)
-        column.addWidget(self._at_limit)
+        column.addWidget(self.at_limit)
         column.addStretch(1)
-        area = self._area
+        area = self.scroll_area
         area.setWidget(scrolled)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -252,4 +252,4 @@ class ActionsPanel(QFrame):
                 QWidget.setTabOrder(previous, button)
             previous = button.lead_to_menu()
         if previous is not None:
-            self._at_limit.follow(previous)
+            self.at_limit.follow(previous)

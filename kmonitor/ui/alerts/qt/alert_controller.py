@@ -35,12 +35,12 @@ class AlertController(QObject):
 
     Signals:
         run_requested: Id of the run of an alert.
-        _failed: With the reason why an alert was not delivered, and the time of its next attempt
+        failed: With the reason why an alert was not delivered, and the time of its next attempt
             or None; from the sender's thread, queued.
     """
 
     run_requested = Signal(str)
-    _failed = Signal(str, object)
+    failed = Signal(str, object)
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class AlertController(QObject):
         self._charts_controller: ChartsController | None = None
         self._dialog: AlertsDialog | None = None
         self._about = ""
-        self._desktop_notifications = DesktopNotifications(window, self)
-        self._desktop_notifications.window_requested.connect(self._on_notices_window_requested)
+        self.desktop_notifications = DesktopNotifications(window, self)
+        self.desktop_notifications.window_requested.connect(self._on_notices_window_requested)
         self._retries: list[Retry] = []
-        self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
-        self._alert_sender = AlertSender(self._failed.emit, sent_log)
-        self._timer = QTimer(self, interval=_POLL_MS)
-        self._timer.timeout.connect(self._on_timer_timeout)
+        self.failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
+        self._alert_sender = AlertSender(self.failed.emit, sent_log)
+        self.timer = QTimer(self, interval=_POLL_MS)
+        self.timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
         window.shortcut("alerts").activated.connect(self.open)
         window.installEventFilter(self)
@@ -77,12 +77,12 @@ class AlertController(QObject):
     def start(self) -> None:
         """Begin to show and deliver alerts."""
         self._workspace.alerts.settings = load_alert_settings(self._folder)
-        self._desktop_notifications.start()
-        self._timer.start()
+        self.desktop_notifications.start()
+        self.timer.start()
 
     def stop(self) -> None:
-        self._timer.stop()
-        self._desktop_notifications.stop()
+        self.timer.stop()
+        self.desktop_notifications.stop()
         self._alert_sender.stop()
 
     def attach_controller(self, controller: "ChartsController") -> None:
@@ -94,7 +94,7 @@ class AlertController(QObject):
         if self._dialog is None:
             # `kmonitor alerts` may have changed them.
             self._workspace.alerts.settings = load_alert_settings(self._folder)
-            text = AlertsText(self._desktop_notifications.delivery_text, self._dry_run)
+            text = AlertsText(self.desktop_notifications.delivery_text, self._dry_run)
             self._dialog = dialog = AlertsDialog(
                 self._workspace.alerts.settings, text, self._window
             )
@@ -108,7 +108,7 @@ class AlertController(QObject):
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.WindowActivate:
-            self._desktop_notifications.clear_marks()
+            self.desktop_notifications.clear_marks()
         return super().eventFilter(watched, event)
 
     def _dry_run(self) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class AlertController(QObject):
     def _deliver(self, alert: Alert) -> None:
         self._about = alert.subject if alert.kind != "host" else ""
         _log.info("alert: %s: %s", alert.title, alert_text(alert))
-        self._desktop_notifications.notify(alert)
+        self.desktop_notifications.notify(alert)
         if not self._is_sent_by_hub(alert):
             settings = self._workspace.alerts.settings
             self._alert_sender.send(Delivery.of(alert_facts(alert), settings))

@@ -100,9 +100,9 @@ class AlertsDialog(QDialog):
         self._heads = [role_label("section") for _ in range(3)]
         self._scroll = QScrollArea()
         self._form = QFormLayout()
-        self._why = role_label("body")
+        self.why = role_label("body")
         self._is_trouble = False
-        self._dry_run = role_label("sub")
+        self.dry_run = role_label("sub")
         self._build(settings)
         self._set_texts()
 
@@ -110,8 +110,8 @@ class AlertsDialog(QDialog):
         self.setWindowTitle(self.tr("Alerts"))
         self._lead.setText(self._alerts_text.delivery())
         lines = self._alerts_text.dry_run()
-        self._dry_run.setText("\n".join(lines))
-        self._dry_run.setVisible(bool(lines))
+        self.dry_run.setText("\n".join(lines))
+        self.dry_run.setVisible(bool(lines))
         self._scroll.setAccessibleName(self.tr("Rules"))
         heads = (self.tr("Notify when"), self.tr("After"), self.tr("At most every"))
         for label, text in zip(self._heads, heads, strict=True):
@@ -138,13 +138,13 @@ class AlertsDialog(QDialog):
 
     def show_outcome(self, text: str, *, is_bad: bool) -> None:
         self._is_trouble = is_bad and bool(text)
-        self._why.setText(text)
-        set_tone(self._why, "crit" if is_bad else "")
-        self._why.setVisible(bool(text))
+        self.why.setText(text)
+        set_tone(self.why, "crit" if is_bad else "")
+        self.why.setVisible(bool(text))
 
     def add_trouble(self, text: str) -> None:
         """Append a failure to those shown before: both command and webhook may fail."""
-        shown = self._why.text().splitlines() if self._is_trouble else []
+        shown = self.why.text().splitlines() if self._is_trouble else []
         if text not in shown:
             self.show_outcome("\n".join([*shown, text]), is_bad=True)
 
@@ -163,7 +163,7 @@ class AlertsDialog(QDialog):
         return AlertSettings(rules=rules, command=command, webhook=webhook, form=form)
 
     def _build(self, settings: AlertSettings) -> None:
-        for label in (self._lead, self._why, self._dry_run):
+        for label in (self._lead, self.why, self.dry_run):
             label.setWordWrap(True)
         scroll = self._scroll
         scroll.setWidgetResizable(True)
@@ -184,10 +184,10 @@ class AlertsDialog(QDialog):
         column.setSpacing(10)
         column.addWidget(self._lead)
         column.addWidget(scroll, 1)
-        column.addWidget(self._dry_run)
+        column.addWidget(self.dry_run)
         self._build_delivery_fields()
         column.addLayout(self._form)
-        column.addWidget(self._why)
+        column.addWidget(self.why)
         column.addLayout(last)
 
     def _build_delivery_fields(self) -> None:

@@ -130,8 +130,8 @@ class ChartCard(QFrame):
         self._hint = ElidedLabel("meta", at_end=True, elides_parts=True)
         self._quiet_verdict = VerdictButton()
         self._verdict = VerdictRow()
-        self._limit = QPushButton()
-        self._set_limit = QPushButton()
+        self.limit_button = QPushButton()
+        self.set_limit_button = QPushButton()
         self._more = QPushButton()
         self._drag_from: QPoint | None = None
         self._is_dragged = self._is_narrow = self._is_tight = False
@@ -144,9 +144,9 @@ class ChartCard(QFrame):
         self._build()
         self._fit_to_width(is_first=True)
         self._set_texts()
-        self._set_limit.clicked.connect(self._on_set_limit_clicked)
+        self.set_limit_button.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
-        self._limit.clicked.connect(self._on_limit_clicked)
+        self.limit_button.clicked.connect(self._on_limit_clicked)
         for part in (self._quiet_verdict, self._verdict):
             part.clicked.connect(self._on_verdict_clicked)
         theme.palette_changed.connect(self._on_theme_palette_changed)
@@ -158,15 +158,15 @@ class ChartCard(QFrame):
                 "Applies to the median over an epoch, so a few slow steps do not affect it"
             )
             tooltip = f"{tooltip}\n{of_median}"
-        self._set_limit.setToolTip(tooltip)
-        self._set_limit.setAccessibleName(
+        self.set_limit_button.setToolTip(tooltip)
+        self.set_limit_button.setAccessibleName(
             self.tr("Set a limit on {metric}").format(metric=self._title.text())
         )
         self._more.setToolTip(
             self.tr("Limit, position and appearance of this chart; drag its title to move it")
         )
         self._more.setAccessibleName(self.tr("{metric} menu").format(metric=self._title.text()))
-        self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
+        self.set_limit_button.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
 
     def attach_chart(self, chart: QWidget, signals: CardChart) -> None:
@@ -189,7 +189,13 @@ class ChartCard(QFrame):
 
     def stops(self) -> list[QWidget]:
         """Widgets that Tab stops at, in order: text, chart, grip."""
-        widgets = (self._limit, self._set_limit, self._more, self._quiet_verdict, self._verdict)
+        widgets = (
+            self.limit_button,
+            self.set_limit_button,
+            self._more,
+            self._quiet_verdict,
+            self._verdict,
+        )
         return tab_stops(widgets if self._chart is None else (*widgets, self._chart))
 
     def show_state(self, state: ChartCardState) -> None:
@@ -207,11 +213,11 @@ class ChartCard(QFrame):
         self._rate.setToolTip(state.rate.tooltip)
         self._show_verdict()
         self._elide_limit()
-        self._limit.setVisible(bool(state.limit))
-        self._limit.setEnabled(bool(state.choices))
-        self._limit.setAccessibleName(f"{state.title}: {state.limit}")
-        set_tone(self._limit, state.limit_tone)
-        self._set_limit.setVisible(state.can_limit and not state.limit)
+        self.limit_button.setVisible(bool(state.limit))
+        self.limit_button.setEnabled(bool(state.choices))
+        self.limit_button.setAccessibleName(f"{state.title}: {state.limit}")
+        set_tone(self.limit_button, state.limit_tone)
+        self.set_limit_button.setVisible(state.can_limit and not state.limit)
         for label in (self._title, self._note, self._value, self._hint):
             label.setToolTip(state.tooltip)
         self.setAccessibleName(state.title)
@@ -225,7 +231,7 @@ class ChartCard(QFrame):
 
     @override
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self._open_menu(event.globalPos())
+        self.open_menu(event.globalPos())
 
     def mark_target(self, *, is_target: bool) -> None:
         """Mark this card as the position where a moved card would be dropped."""
@@ -257,18 +263,18 @@ class ChartCard(QFrame):
             self.dropped.emit(self._metric, event.globalPosition().toPoint())
 
     def _build(self) -> None:
-        self._set_limit.setProperty("kind", "small")
-        self._set_limit.hide()
-        self._limit.setProperty("kind", "limit")
-        self._limit.hide()
+        self.set_limit_button.setProperty("kind", "small")
+        self.set_limit_button.hide()
+        self.limit_button.setProperty("kind", "limit")
+        self.limit_button.hide()
         # The first to give way, down to nothing.
         self._note.setMinimumWidth(1)
         top = QHBoxLayout()
         top.setSpacing(7)
         top.addWidget(self._title)
         top.addWidget(self._note, 1)
-        top.addWidget(self._limit)
-        top.addWidget(self._set_limit)
+        top.addWidget(self.limit_button)
+        top.addWidget(self.set_limit_button)
         top.addWidget(self._more)
         self._more.setProperty("kind", "tiny")
         # The same height with and without the button, so that four cards line up.
@@ -317,11 +323,11 @@ class ChartCard(QFrame):
         whole = self._card_state.limit if self._card_state is not None else ""
         title = min(self._title.sizeHint().width(), _LEAST_TITLE)
         room = self.width() - title - _BESIDE_LIMIT
-        metrics = self._limit.fontMetrics()
+        metrics = self.limit_button.fontMetrics()
         shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
-        self._limit.setText(shown)
+        self.limit_button.setText(shown)
         what = self.tr("Choose what happens when this limit is exceeded")
-        self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
+        self.limit_button.setToolTip(what if shown == whole else f"{whole}\n{what}")
 
     def _fit_to_width(self, *, is_first: bool = False) -> None:
         is_tight = self.width() < _TIGHT_BELOW
@@ -341,19 +347,19 @@ class ChartCard(QFrame):
         self._is_narrow = is_narrow
         # The same menu opens with a right click and with the Menu key.
         self._more.setVisible(not is_narrow)
-        self._set_limit.setText("" if is_narrow else self.tr("Set a limit"))
-        self._set_limit.setProperty("is_narrow", is_narrow)
-        repolish(self._set_limit)
+        self.set_limit_button.setText("" if is_narrow else self.tr("Set a limit"))
+        self.set_limit_button.setProperty("is_narrow", is_narrow)
+        repolish(self.set_limit_button)
         self._rate.setProperty("role", "strong_small" if is_narrow else "strong")
         repolish(self._rate)
         self._draw_icon()
 
     def _draw_icon(self) -> None:
         icon = self._theme.icon("limit") if self._is_narrow else QIcon()
-        self._set_limit.setIcon(icon)
+        self.set_limit_button.setIcon(icon)
         self._more.setIcon(self._theme.icon("more", "mute"))
 
-    def _open_menu(self, at: QPoint) -> None:
+    def open_menu(self, at: QPoint) -> None:
         state = self._card_state
         if state is None:
             return
@@ -384,11 +390,11 @@ class ChartCard(QFrame):
 
     @Slot()
     def _on_limit_clicked(self) -> None:
-        self._open_menu(self._limit.mapToGlobal(self._limit.rect().bottomLeft()))
+        self.open_menu(self.limit_button.mapToGlobal(self.limit_button.rect().bottomLeft()))
 
     @Slot()
     def _on_more_clicked(self) -> None:
-        self._open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft()))
+        self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft()))
 
     @Slot(QAction)
     def _on_choices_triggered(self, entry: QAction) -> None:

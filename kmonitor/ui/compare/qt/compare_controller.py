@@ -32,7 +32,7 @@ class CompareController(QObject):
         self._window = window
         self.panel = ComparePanel(theme)
         self._charts_controller: ChartsController | None = None
-        self._comparison: Comparison | None = None
+        self.comparison: Comparison | None = None
         self._table: CompareTable | None = None
         self._chart: LiveChart | None = None
         window.add_page(self.panel)
@@ -51,12 +51,12 @@ class CompareController(QObject):
         """Compare these runs; False while the charts are still being loaded."""
         if self._charts_controller is None:
             return False
-        if self._comparison is None:
-            self._comparison, self._table = self._charts_controller.make_comparison()
+        if self.comparison is None:
+            self.comparison, self._table = self._charts_controller.make_comparison()
             self._chart = self._charts_controller.make_chart()
             self._bind(self._chart)
-        self._comparison.compare(runs)
-        self.panel.show_choices(self._comparison.x_kind, self._comparison.metric)
+        self.comparison.compare(runs)
+        self.panel.show_choices(self.comparison.x_kind, self.comparison.metric)
         self._window.show_page(self.panel)
         self.refresh()
         self.panel.focus_first()
@@ -69,7 +69,7 @@ class CompareController(QObject):
             self._show()
 
     def _show(self) -> None:
-        comparison = self._comparison
+        comparison = self.comparison
         table = self._table
         chart = self._chart
         if comparison is None or table is None or chart is None:
@@ -95,8 +95,8 @@ class CompareController(QObject):
 
     @Slot(str)
     def _on_panel_axis_chosen(self, kind: str) -> None:
-        if self._comparison is not None:
-            self._comparison.count(
+        if self.comparison is not None:
+            self.comparison.count(
                 "seconds" if kind == "seconds" else "models" if kind == "models" else "epochs"
             )
             self.refresh()
@@ -104,22 +104,22 @@ class CompareController(QObject):
     @Slot(str)
     def _on_panel_metric_chosen(self, key: str) -> None:
         metric = _metric(key)
-        if self._comparison is not None and metric is not None:
-            self._comparison.metric = metric
+        if self.comparison is not None and metric is not None:
+            self.comparison.metric = metric
             self.refresh()
 
     @Slot(str)
     def _on_panel_removal_requested(self, run: str) -> None:
-        if self._comparison is not None:
-            self._comparison.leave_out(run)
+        if self.comparison is not None:
+            self.comparison.leave_out(run)
             self.refresh()
             # Its button is gone.
             self.panel.focus_first()
 
     @Slot(float)
     def _on_chart_crosshair_moved(self, x: float) -> None:
-        if self._comparison is not None and self._chart is not None:
-            self._chart.set_crosshair(x, self._comparison.crosshair(x))
+        if self.comparison is not None and self._chart is not None:
+            self._chart.set_crosshair(x, self.comparison.crosshair(x))
 
     @Slot()
     def _on_chart_crosshair_left(self) -> None:
@@ -128,14 +128,14 @@ class CompareController(QObject):
 
     @Slot(float, float)
     def _on_chart_range_zoomed(self, lo: float, hi: float) -> None:
-        if self._comparison is not None:
-            self._comparison.zoom(lo, hi)
+        if self.comparison is not None:
+            self.comparison.zoom(lo, hi)
             self.refresh()
 
     @Slot()
     def _on_chart_zoom_reset(self) -> None:
-        if self._comparison is not None:
-            self._comparison.show_all()
+        if self.comparison is not None:
+            self.comparison.show_all()
             self.refresh()
 
 

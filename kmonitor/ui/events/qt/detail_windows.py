@@ -39,7 +39,7 @@ class DetailWindow(QDialog):
         self._subtitle = ElidedLabel("sub", at_end=True)
         self._lead = role_label("strong_small")
         self._lead.setWordWrap(True)
-        self._reader = QTextBrowser()
+        self.reader = QTextBrowser()
         self._copy = QPushButton()
         self._close = QPushButton()
         self.bottom = QHBoxLayout()
@@ -49,7 +49,7 @@ class DetailWindow(QDialog):
         self._on_theme_palette_changed()
 
     def _set_reader_texts(self) -> None:
-        self._reader.setAccessibleName(self.tr("Evidence"))
+        self.reader.setAccessibleName(self.tr("Evidence"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy everything as text"))
         self._close.setText(self.tr("Close"))
@@ -77,9 +77,9 @@ class DetailWindow(QDialog):
         """Set the evidence as rich text, and the text to copy; the same again changes nothing."""
         self._text = text
         self._copy.setVisible(bool(text))
-        bar = self._reader.verticalScrollBar()
+        bar = self.reader.verticalScrollBar()
         at = bar.value()
-        self._reader.setHtml(html)
+        self.reader.setHtml(html)
         bar.setValue(at)
 
     def redraw(self) -> None:
@@ -91,10 +91,10 @@ class DetailWindow(QDialog):
         self.activateWindow()
 
     def _build_reader(self) -> None:
-        self._reader.setOpenLinks(False)
+        self.reader.setOpenLinks(False)
         # Long paths and type names go on in the next line.
-        self._reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self._reader.document().setDocumentMargin(2)
+        self.reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.reader.document().setDocumentMargin(2)
         for button in (self._copy, self._close):
             button.setAutoDefault(False)
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -107,7 +107,7 @@ class DetailWindow(QDialog):
         column.setSpacing(6)
         for part in (self._title, self._subtitle, self._lead):
             column.addWidget(part)
-        column.addWidget(self._reader, 1)
+        column.addWidget(self.reader, 1)
         column.addLayout(self.bottom)
 
     @Slot()
@@ -184,26 +184,26 @@ class DiagnosisWindow(DetailWindow):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self._diagnosis_state: DiagnosisState | None = None
         super().__init__(theme, parent)
-        self._progress = role_label("sub")
-        self._progress.setWordWrap(True)
-        self._before = QPushButton()
-        self._after = QPushButton()
-        self._again = QPushButton()
+        self.progress = role_label("sub")
+        self.progress.setWordWrap(True)
+        self.before_button = QPushButton()
+        self.after_button = QPushButton()
+        self.again_button = QPushButton()
         self._build()
         self._set_texts()
 
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Diagnosis"))
-        self._before.setText(self.tr("Previous"))
-        self._before.setToolTip(self.tr("Previous diagnosis (Alt+Left)"))
-        self._after.setText(self.tr("Next"))
-        self._after.setToolTip(self.tr("Next diagnosis (Alt+Right)"))
+        self.before_button.setText(self.tr("Previous"))
+        self.before_button.setToolTip(self.tr("Previous diagnosis (Alt+Left)"))
+        self.after_button.setText(self.tr("Next"))
+        self.after_button.setToolTip(self.tr("Next diagnosis (Alt+Right)"))
         # A text takes the key of a button with it.
-        click_on_shortcut("diagnosis_before", self._before)
-        click_on_shortcut("diagnosis_after", self._after)
-        self._again.setText(self.tr("Diagnose"))
-        self._again.setToolTip(self.tr("Run another diagnosis at the next safe point"))
-        for button in (self._before, self._after, self._again):
+        click_on_shortcut("diagnosis_before", self.before_button)
+        click_on_shortcut("diagnosis_after", self.after_button)
+        self.again_button.setText(self.tr("Diagnose"))
+        self.again_button.setToolTip(self.tr("Run another diagnosis at the next safe point"))
+        for button in (self.before_button, self.after_button, self.again_button):
             button.setAccessibleName(button.text())
 
     def show_state(self, state: DiagnosisState | None, *, title: str, empty: str) -> None:
@@ -233,15 +233,18 @@ class DiagnosisWindow(DetailWindow):
             is_open: True while the diagnosis is under way.
             can_request: True if the run takes the command; else the button is hidden.
         """
-        self._progress.setText(text)
-        self._progress.setVisible(bool(text))
-        set_tone(self._progress, "accent" if is_open else "warn")
-        self._again.setVisible(can_request)
-        self._again.setEnabled(can_request and not is_open)
+        self.progress.setText(text)
+        self.progress.setVisible(bool(text))
+        set_tone(self.progress, "accent" if is_open else "warn")
+        self.again_button.setVisible(can_request)
+        self.again_button.setEnabled(can_request and not is_open)
 
     def show_steps(self, *, has_before: bool, has_after: bool) -> None:
         """Show the buttons for the diagnoses before and after, and enable those that exist."""
-        for button, is_present in ((self._before, has_before), (self._after, has_after)):
+        for button, is_present in (
+            (self.before_button, has_before),
+            (self.after_button, has_after),
+        ):
             button.setVisible(has_before or has_after)
             button.setEnabled(is_present)
 
@@ -254,15 +257,15 @@ class DiagnosisWindow(DetailWindow):
     def _build(self) -> None:
         column = self.layout()
         if isinstance(column, QVBoxLayout):
-            column.insertWidget(_BELOW_SUBTITLE, self._progress)
-        for button in (self._before, self._after, self._again):
+            column.insertWidget(_BELOW_SUBTITLE, self.progress)
+        for button in (self.before_button, self.after_button, self.again_button):
             button.setAutoDefault(False)
-        self._before.clicked.connect(self._on_before_clicked)
-        self._after.clicked.connect(self._on_after_clicked)
-        self._again.clicked.connect(self.diagnose_requested)
-        for at, part in enumerate((self._before, self._after)):
+        self.before_button.clicked.connect(self._on_before_clicked)
+        self.after_button.clicked.connect(self._on_after_clicked)
+        self.again_button.clicked.connect(self.diagnose_requested)
+        for at, part in enumerate((self.before_button, self.after_button)):
             self.bottom.insertWidget(at, part)
-        self.bottom.insertWidget(self.bottom.count() - 2, self._again)
+        self.bottom.insertWidget(self.bottom.count() - 2, self.again_button)
 
     @Slot()
     def _on_before_clicked(self) -> None:

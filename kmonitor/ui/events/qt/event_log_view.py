@@ -44,6 +44,7 @@ class EventLogPanel(QWidget):
 
     Attributes:
         filter_switch: Switch to place in the row above, which belongs to the card.
+        list_view: The events.
     """
 
     filter_chosen = Signal(str)
@@ -52,7 +53,7 @@ class EventLogPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = EventLogModel(self)
-        self._list = QListView()
+        self.list_view = QListView()
         self.filter_switch = SegmentedControl(self._filter_titles(), "")
         self._empty = role_label("meta")
         self._build(theme)
@@ -63,13 +64,13 @@ class EventLogPanel(QWidget):
 
     def _set_texts(self) -> None:
         self.filter_switch.rename(self._filter_titles(), self.tr("Events shown"))
-        self._list.setAccessibleName(self.tr("Events"))
+        self.list_view.setAccessibleName(self.tr("Events"))
 
     def show_rows(self, rows: Sequence[EventLogRow], empty_text: str) -> None:
         self._model.show_rows(rows)
         self._empty.setText(empty_text)
         self._empty.setVisible(not rows)
-        self._list.setVisible(bool(rows))
+        self.list_view.setVisible(bool(rows))
 
     def show_filter(self, key: str) -> None:
         self.filter_switch.choose(key)
@@ -82,19 +83,19 @@ class EventLogPanel(QWidget):
         }
 
     def _build(self, theme: Theme) -> None:
-        self._list.setModel(self._model)
-        self._list.setItemDelegate(_LogRowDelegate(theme, self._list))
-        self._list.setFrameShape(QFrame.Shape.NoFrame)
-        self._list.setUniformItemSizes(True)
-        self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.activated.connect(self._on_list_activated)
+        self.list_view.setModel(self._model)
+        self.list_view.setItemDelegate(_LogRowDelegate(theme, self.list_view))
+        self.list_view.setFrameShape(QFrame.Shape.NoFrame)
+        self.list_view.setUniformItemSizes(True)
+        self.list_view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list_view.activated.connect(self._on_list_activated)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
         column.addWidget(self._empty)
-        column.addWidget(self._list, 1)
+        column.addWidget(self.list_view, 1)
         column.addStretch(0)
 
     @Slot(QModelIndex)
@@ -105,7 +106,7 @@ class EventLogPanel(QWidget):
 
     @Slot()
     def _on_theme_palette_changed(self) -> None:
-        self._list.viewport().update()
+        self.list_view.viewport().update()
 
 
 class EventLogModel(NumberedRowModel[EventLogRow]):

@@ -75,7 +75,7 @@ class ReclaimTablePanel(QWidget):
         self._model = ReclaimModel(self)
         self._sorted = QSortFilterProxyModel(self)
         self._table_view = RowTableView()
-        self._empty = role_label("sub")
+        self.empty_label = role_label("sub")
         self._build()
         self._table_view.activated.connect(self._on_table_activated)
         self._table_view.copy_requested.connect(self._on_table_copy_requested)
@@ -91,8 +91,8 @@ class ReclaimTablePanel(QWidget):
     def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:
         if self._model.show_rows(rows):
             self._fit_columns(rows)
-        self._empty.setText(empty_text)
-        self._empty.setVisible(not rows)
+        self.empty_label.setText(empty_text)
+        self.empty_label.setVisible(not rows)
         self._table_view.setVisible(bool(rows))
 
     def choose(self, row: int) -> bool:
@@ -135,12 +135,12 @@ class ReclaimTablePanel(QWidget):
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         table.name_columns([column.key for column in reclaim_columns()])
-        self._empty.setWordWrap(True)
-        self._empty.setContentsMargins(0, 6, 8, 0)
+        self.empty_label.setWordWrap(True)
+        self.empty_label.setContentsMargins(0, 6, 8, 0)
         column_box = QVBoxLayout(self)
         column_box.setContentsMargins(0, 0, 0, 0)
         column_box.setSpacing(0)
-        column_box.addWidget(self._empty)
+        column_box.addWidget(self.empty_label)
         column_box.addWidget(table, 1)
         column_box.addStretch(0)
 

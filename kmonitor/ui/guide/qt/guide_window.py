@@ -64,15 +64,15 @@ class GuideWindow(QDialog):
         self._plain: dict[str, str] = {}
         self._page_order: list[str] = []
         self._found: GuideMatch | None = None
-        self._reader = QTextBrowser()
+        self.reader = QTextBrowser()
         self._back = QPushButton()
         self._index = QPushButton()
-        self._search = QLineEdit()
+        self.search = QLineEdit()
         self._search_icon = QAction(self)
-        self._count = role_label("meta")
+        self.match_count = role_label("meta")
         self._build()
         self._connect()
-        self._reader.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.reader.setFocus(Qt.FocusReason.OtherFocusReason)
         self._on_theme_palette_changed()
         self._set_texts()
         self.open_page(FIRST_PAGE)
@@ -85,15 +85,15 @@ class GuideWindow(QDialog):
         self._index.setText(self.tr("Contents"))
         self._index.setAccessibleName(self._index.text())
         self._index.setToolTip(self.tr("First page of the guide"))
-        self._search.setPlaceholderText(self.tr("Find in the guide   Ctrl+F"))
-        self._search.setAccessibleName(self.tr("Find in the guide"))
-        self._search.setToolTip(
+        self.search.setPlaceholderText(self.tr("Find in the guide   Ctrl+F"))
+        self.search.setAccessibleName(self.tr("Find in the guide"))
+        self.search.setToolTip(
             self.tr("Search all pages; Enter or F3 finds the next match (Ctrl+F)")
         )
-        for part in self._search.findChildren(QToolButton):
-            part.setAccessibleName(self._search.accessibleName())
-        self._reader.setAccessibleName(self.tr("Guide"))
-        self._reader.setPlainText(self.tr("This page of the guide is missing."))
+        for part in self.search.findChildren(QToolButton):
+            part.setAccessibleName(self.search.accessibleName())
+        self.reader.setAccessibleName(self.tr("Guide"))
+        self.reader.setPlainText(self.tr("This page of the guide is missing."))
 
     @property
     def page(self) -> str:
@@ -110,14 +110,14 @@ class GuideWindow(QDialog):
         name = Path(name).name
         source = read_page(name)
         if source is None:
-            self._reader.setPlainText(self.tr("This page of the guide is missing."))
+            self.reader.setPlainText(self.tr("This page of the guide is missing."))
             return
         if self._page and self._page != name:
             self._history.append(self._page)
         if self._page != name:
             self._page = name
             self._show(source)
-        self._reader.moveCursor(QTextCursor.MoveOperation.Start)
+        self.reader.moveCursor(QTextCursor.MoveOperation.Start)
         if heading:
             self._go_to(heading)
         self._back.setEnabled(bool(self._history))
@@ -125,27 +125,27 @@ class GuideWindow(QDialog):
     @Slot()
     def find_next(self) -> None:
         """Show the next match of the search field, on whichever page it is."""
-        search_text = self._search.text().strip()
+        search_text = self.search.text().strip()
         self._read_all()
         found = find_matches(self._plain, self._page_order, search_text)
         match = next_match(found, self._page, self._found)
         self._found = match
         if match is None:
             none = self.tr("No matches") if search_text else ""
-            self._count.setText(none)
+            self.match_count.setText(none)
             return
         self.open_page(match.page)
         for _ in range(match.nth + 1):
-            self._reader.find(search_text)
+            self.reader.find(search_text)
         text = self.tr("{n} of {total}")
-        self._count.setText(text.format(n=found.index(match) + 1, total=len(found)))
+        self.match_count.setText(text.format(n=found.index(match) + 1, total=len(found)))
 
     def _show(self, source: str) -> None:
-        self._reader.document().setMarkdown(source, _FEATURES)
-        format_document(self._reader.document(), self._theme.palette)
+        self.reader.document().setMarkdown(source, _FEATURES)
+        format_document(self.reader.document(), self._theme.palette)
 
     def _headings(self) -> list[QTextBlock]:
-        blocks = blocks_of(self._reader.document())
+        blocks = blocks_of(self.reader.document())
         return [block for block in blocks if block.blockFormat().headingLevel()]
 
     def _go_to(self, heading: str) -> None:
@@ -155,8 +155,8 @@ class GuideWindow(QDialog):
                 return
 
     def _go_to_block(self, block: QTextBlock) -> None:
-        self._reader.moveCursor(QTextCursor.MoveOperation.End)
-        self._reader.setTextCursor(QTextCursor(block))
+        self.reader.moveCursor(QTextCursor.MoveOperation.End)
+        self.reader.setTextCursor(QTextCursor(block))
 
     def _read_all(self) -> None:
         """Return the texts of the pages without markup; read once, on the first search."""
@@ -172,27 +172,27 @@ class GuideWindow(QDialog):
     def _build(self) -> None:
         for button in (self._back, self._index):
             button.setAutoDefault(False)
-        self._search.setClearButtonEnabled(True)
-        self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        self._search.setMaximumWidth(320)
-        self._reader.setOpenLinks(False)
-        self._reader.document().setDocumentMargin(18)
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.search.setMaximumWidth(320)
+        self.reader.setOpenLinks(False)
+        self.reader.document().setDocumentMargin(18)
         row = QHBoxLayout()
         row.addWidget(self._back)
         row.addWidget(self._index)
         row.addStretch(1)
-        row.addWidget(self._count)
-        row.addWidget(self._search, 1)
+        row.addWidget(self.match_count)
+        row.addWidget(self.search, 1)
         column = QVBoxLayout(self)
         column.addLayout(row)
-        column.addWidget(self._reader, 1)
+        column.addWidget(self.reader, 1)
 
     def _connect(self) -> None:
-        self._reader.anchorClicked.connect(self._on_reader_anchor_clicked)
+        self.reader.anchorClicked.connect(self._on_reader_anchor_clicked)
         self._back.clicked.connect(self._on_back_clicked)
         self._index.clicked.connect(self._on_index_clicked)
-        self._search.textChanged.connect(self._on_search_text_changed)
-        self._search.returnPressed.connect(self.find_next)
+        self.search.textChanged.connect(self._on_search_text_changed)
+        self.search.returnPressed.connect(self.find_next)
         self._theme.palette_changed.connect(self._on_theme_palette_changed)
         add_shortcut("guide_back", self, self._on_back_clicked)
         add_shortcut("guide_find", self, self._on_find_activated)
@@ -214,22 +214,22 @@ class GuideWindow(QDialog):
 
     @Slot()
     def _on_find_activated(self) -> None:
-        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._search.selectAll()
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
 
     @Slot(str)
     def _on_search_text_changed(self, text: str) -> None:
         self._found = None
-        self._count.setText("")
+        self.match_count.setText("")
         if not text.strip():
-            self._reader.moveCursor(QTextCursor.MoveOperation.Start)
+            self.reader.moveCursor(QTextCursor.MoveOperation.Start)
 
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         self._back.setIcon(self._theme.icon("back"))
         self._search_icon.setIcon(self._theme.icon("search", "mute"))
         if self._page:
-            format_document(self._reader.document(), self._theme.palette)
+            format_document(self.reader.document(), self._theme.palette)
 
     @Slot()
     def _on_index_clicked(self) -> None:

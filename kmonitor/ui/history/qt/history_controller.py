@@ -141,19 +141,19 @@ class HistoryController(QObject):
     def _show_order(self) -> None:
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
-    def _open_rename_dialog(self, run: RunSummary) -> None:
+    def open_rename_dialog(self, run: RunSummary) -> None:
         label = self.tr("Name of the run (shown to everyone):")
         text = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
         box = NameDialog(text, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._workspace.edits.rename, run))
         box.open()
 
-    def _open_note_dialog(self, run: RunSummary) -> None:
+    def open_note_dialog(self, run: RunSummary) -> None:
         dialog = NoteDialog(run.name, run.note, self._window)
         dialog.saved.connect(partial(self._workspace.edits.annotate, run))
         dialog.open()
 
-    def _confirm_deletion(self, runs: Sequence[RunSummary]) -> None:
+    def confirm_deletion(self, runs: Sequence[RunSummary]) -> None:
         hosts = list(dict.fromkeys(self._workspace.hub_name(run.run) for run in runs))
         box = ConfirmationBox(confirm_delete(runs, hosts), self._window)
         box.accepted.connect(partial(self._workspace.edits.delete, runs))
@@ -170,14 +170,14 @@ class HistoryController(QObject):
             case "compare":
                 self.comparison.open([run.run for run in runs])
             case "rename":
-                self._open_rename_dialog(runs[0])
+                self.open_rename_dialog(runs[0])
             case "note":
-                self._open_note_dialog(runs[0])
+                self.open_note_dialog(runs[0])
             case "pin":
                 is_pinned = all(run.pinned for run in runs)
                 self._workspace.edits.pin(runs, is_pinned=not is_pinned)
             case "delete":
-                self._confirm_deletion(runs)
+                self.confirm_deletion(runs)
             case _:
                 return
 

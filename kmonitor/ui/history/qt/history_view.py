@@ -71,6 +71,7 @@ class RunHistoryPanel(QFrame):
     Attributes:
         filters: Filters and order of the runs.
         selection_bar: Actions on the selected runs.
+        search: Field that filters the runs.
     """
 
     filter_changed = Signal()
@@ -89,7 +90,7 @@ class RunHistoryPanel(QFrame):
         self._table_view = RowTableView()
         self._count = role_label("sub")
         self._empty = role_label("sub")
-        self._search = QLineEdit()
+        self.search = QLineEdit()
         self._search_icon = QAction(self)
         self._back = QPushButton()
         self.filters = HistoryFilters(theme)
@@ -106,15 +107,15 @@ class RunHistoryPanel(QFrame):
         self._back.setText(self.tr("Charts"))
         self._back.setToolTip(self.tr("Back to the charts (Esc)"))
         self._back.setAccessibleName(self._back.text())
-        self._search.setPlaceholderText(self.tr("Name, host, model, note or date   Ctrl+F"))
-        self._search.setAccessibleName(self.tr("Find runs"))
-        self._search.setToolTip(
+        self.search.setPlaceholderText(self.tr("Name, host, model, note or date   Ctrl+F"))
+        self.search.setAccessibleName(self.tr("Find runs"))
+        self.search.setToolTip(
             self.tr(
                 "Search by name, host, model, note, job, ID or a date such as 2026-11-22 (Ctrl+F)"
             )
         )
-        for part in self._search.findChildren(QToolButton):
-            part.setAccessibleName(self._search.accessibleName())
+        for part in self.search.findChildren(QToolButton):
+            part.setAccessibleName(self.search.accessibleName())
         self._table_view.setAccessibleName(self.tr("All runs"))
         self._table_view.setAccessibleDescription(
             self.tr("Enter shows a run on the charts, F2 renames it, and Delete removes it")
@@ -122,7 +123,7 @@ class RunHistoryPanel(QFrame):
 
     def current_filter(self) -> HistoryFilter:
         """Filter of the search field and the menus."""
-        return self.filters.filter_for(self._search.text())
+        return self.filters.filter_for(self.search.text())
 
     def show_rows(
         self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
@@ -185,13 +186,13 @@ class RunHistoryPanel(QFrame):
     @Slot()
     def focus_first(self) -> None:
         """Focus the table, or the search field if the table has no rows."""
-        part = self._search if self._table_view.isHidden() else self._table_view
+        part = self.search if self._table_view.isHidden() else self._table_view
         part.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def clear_filters(self) -> None:
         self.filters.clear()
-        self._search.clear()
+        self.search.clear()
         self._on_filter_edited()
 
     @property
@@ -209,13 +210,13 @@ class RunHistoryPanel(QFrame):
         top.addWidget(self._title)
         top.addWidget(self._count)
         top.addStretch(1)
-        top.addWidget(self._search, 2)
+        top.addWidget(self.search, 2)
         self._lay_out(top)
 
     def _build_search(self) -> None:
-        self._search.setClearButtonEnabled(True)
-        self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        self._search.setMaximumWidth(420)
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.search.setMaximumWidth(420)
 
     def _lay_out(self, top: QHBoxLayout) -> None:
         card = QFrame()
@@ -246,8 +247,8 @@ class RunHistoryPanel(QFrame):
         self._empty.setContentsMargins(6, 10, 6, 0)
 
     def _connect(self) -> None:
-        self._search.textChanged.connect(self._on_filter_edited)
-        self._search.returnPressed.connect(self.focus_first)
+        self.search.textChanged.connect(self._on_filter_edited)
+        self.search.returnPressed.connect(self.focus_first)
         self.filters.changed.connect(self._on_filter_edited)
         self.filters.clear_requested.connect(self.clear_filters)
         self.filters.sort_requested.connect(self.sort_requested)
@@ -315,13 +316,13 @@ class RunHistoryPanel(QFrame):
 
     @Slot()
     def _on_find_activated(self) -> None:
-        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._search.selectAll()
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
 
     @Slot()
     def _on_escape_activated(self) -> None:
-        if self._search.hasFocus() and self._search.text():
-            self._search.clear()
+        if self.search.hasFocus() and self.search.text():
+            self.search.clear()
         else:
             self.close_requested.emit()
 

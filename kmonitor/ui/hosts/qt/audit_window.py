@@ -143,7 +143,7 @@ class AuditWindow(QDialog):
         self.resize(940, 480)
         self._host = MenuButton(theme, "", self._all_hosts())
         self._lead = role_label("sub")
-        self._model = AuditModel(self)
+        self.model = AuditModel(self)
         self._table_view = RowTableView()
         self._text = role_label("sub")
         self._close = QPushButton()
@@ -169,7 +169,7 @@ class AuditWindow(QDialog):
     def show_state(self, state: AuditState) -> None:
         self._host.offer({**self._all_hosts(), **state.hosts})
         self._host.setVisible(len(state.hosts) > 1 or self._host.key != ALL)
-        self._model.show_rows(state.lines)
+        self.model.show_rows(state.lines)
         self._table_view.setVisible(bool(state.lines))
         self._text.setText(state.text)
         self._text.setVisible(bool(state.text))
@@ -183,7 +183,7 @@ class AuditWindow(QDialog):
         top.addWidget(self._host)
         self._host.chosen.connect(self.host_chosen)
         table = self._table_view
-        table.setModel(self._model)
+        table.setModel(self.model)
         head = table.horizontalHeader()
         # Else all 500 rows are measured again at every change of the style, hidden ones as well.
         head.setResizeContentsPrecision(_MEASURED_ROWS)

@@ -37,20 +37,20 @@ class Banner(QFrame):
         self._banner_state: BannerState | None = None
         self._icon = QLabel()
         self._title = role_label("strong")
-        self._text = role_label("body")
-        self._text.setWordWrap(True)
-        self._button = QPushButton()
-        self._close = QToolButton()
+        self.text = role_label("body")
+        self.text.setWordWrap(True)
+        self.retry_button = QPushButton()
+        self.close_button = QToolButton()
         self._build()
-        self._button.clicked.connect(self.retry_requested)
-        self._close.clicked.connect(self.close_requested)
+        self.retry_button.clicked.connect(self.retry_requested)
+        self.close_button.clicked.connect(self.close_requested)
         theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
         self.hide()
 
     def _set_texts(self) -> None:
-        self._close.setToolTip(self.tr("Close this message"))
-        self._close.setAccessibleName(self.tr("Close this message"))
+        self.close_button.setToolTip(self.tr("Close this message"))
+        self.close_button.setAccessibleName(self.tr("Close this message"))
 
     @property
     def is_up(self) -> bool:
@@ -68,11 +68,11 @@ class Banner(QFrame):
         if state is None:
             return
         self._title.setText(state.title)
-        self._text.setText(state.text)
-        self._button.setText(state.button)
-        self._button.setAccessibleName(state.button)
-        self._button.setVisible(bool(state.button))
-        self._close.setVisible(state.can_close)
+        self.text.setText(state.text)
+        self.retry_button.setText(state.button)
+        self.retry_button.setAccessibleName(state.button)
+        self.retry_button.setVisible(bool(state.button))
+        self.close_button.setVisible(state.can_close)
         self.setAccessibleName(f"{state.title} {state.text}")
         self._on_theme_palette_changed()
 
@@ -82,20 +82,20 @@ class Banner(QFrame):
         text_column.setSpacing(2)
         self._title.setWordWrap(True)
         text_column.addWidget(self._title)
-        text_column.addWidget(self._text)
+        text_column.addWidget(self.text)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 9, 10, 9)
         row.setSpacing(10)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(text_column, 1)
-        row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.retry_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
 
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         if self._banner_state is not None:
             self._icon.setPixmap(self._theme.pixmap(self._banner_state.icon, "crit", 18, self))
-            self._close.setIcon(self._theme.icon("close"))
+            self.close_button.setIcon(self._theme.icon("close"))
 
 
 _NOTE_MS = 15_000
@@ -109,22 +109,22 @@ class StatusBar(QFrame):
         self._theme = theme
         self._bar_state: StatusBarState | None = None
         self._dot = QLabel()
-        self._link = role_label("meta")
+        self.link = role_label("meta")
         self._rate = role_label("meta")
         self._version = role_label("meta")
-        self._note = ElidedLabel("meta", at_end=True)
+        self.note = ElidedLabel("meta", at_end=True)
         self._note_timer = QTimer(self, singleShot=True, interval=_NOTE_MS)
-        self._note_timer.timeout.connect(self._note.hide)
-        self._note.hide()
+        self._note_timer.timeout.connect(self.note.hide)
+        self.note.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(SIZES.padding, 0, SIZES.padding, 0)
         row.setSpacing(7)
         self._dot.setContentsMargins(0, 2, 0, 0)
         row.addWidget(self._dot)
-        row.addWidget(self._link)
+        row.addWidget(self.link)
         row.addSpacing(12)
         row.addWidget(self._rate)
-        row.addWidget(self._note, 1)
+        row.addWidget(self.note, 1)
         row.addStretch(1)
         row.addWidget(self._version)
         theme.palette_changed.connect(self._on_theme_palette_changed)
@@ -133,18 +133,18 @@ class StatusBar(QFrame):
         if state == self._bar_state:
             return
         self._bar_state = state
-        self._link.setText(state.link)
-        self._link.setToolTip(state.tooltip)
+        self.link.setText(state.link)
+        self.link.setToolTip(state.tooltip)
         self._rate.setText(state.rate)
         self._version.setText(state.version)
         self._on_theme_palette_changed()
 
     def show_note(self, text: str, *, tone: Tone = "warn") -> None:
         """Show a failure or a result for a while."""
-        self._note.setText(text)
-        self._note.setToolTip(text)
-        set_tone(self._note, tone)
-        self._note.show()
+        self.note.setText(text)
+        self.note.setToolTip(text)
+        set_tone(self.note, tone)
+        self.note.show()
         self._note_timer.start()
 
     @Slot()

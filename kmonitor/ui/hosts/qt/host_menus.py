@@ -169,7 +169,7 @@ class ConnectDialog(QDialog):
         self._address = QLineEdit()
         self._name = QLineEdit()
         self._command = QLineEdit()
-        self._why = role_label("body")
+        self.why = role_label("body")
         self._connect = QPushButton()
         self._intro = role_label("sub")
         self._form = QFormLayout()
@@ -203,14 +203,14 @@ class ConnectDialog(QDialog):
 
     def refuse(self, why: str) -> None:
         """Show why the host cannot be connected to, and keep the dialog open."""
-        self._why.setText(why)
-        self._why.show()
+        self.why.setText(why)
+        self.why.show()
         self._address.setFocus()
 
     def _build(self) -> None:
-        for label in (self._intro, self._why):
+        for label in (self._intro, self.why):
             label.setWordWrap(True)
-        self._why.hide()
+        self.why.hide()
         for field in (self._address, self._name, self._command):
             # Qt's own label, which is aligned with its field.
             self._form.addRow(" ", field)
@@ -225,7 +225,7 @@ class ConnectDialog(QDialog):
         column.setSpacing(12)
         column.addWidget(self._intro)
         column.addLayout(self._form)
-        column.addWidget(self._why)
+        column.addWidget(self.why)
         column.addWidget(buttons)
 
     def _set_field_texts(self, field: QLineEdit, title: str, hint: str) -> None:
@@ -238,7 +238,7 @@ class ConnectDialog(QDialog):
     @Slot(str)
     def _on_address_text_changed(self, text: str) -> None:
         self._connect.setEnabled(bool(text.strip()))
-        self._why.hide()
+        self.why.hide()
 
     @Slot()
     def _on_buttons_accepted(self) -> None:

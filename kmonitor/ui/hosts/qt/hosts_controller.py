@@ -33,6 +33,7 @@ class HostsController(QObject):
 
     Attributes:
         takers: Receivers of replies, as of a bridge, for every hub.
+        poll_timer: Starts each check for changes by other processes.
     """
 
     changed_elsewhere = Signal()
@@ -48,8 +49,8 @@ class HostsController(QObject):
         self._known: dict[str, RememberedHost] = {}
         self._guest: RememberedHost | None = None
         self._stamp = (0, 0, 0)
-        self._poll_timer = QTimer(self, interval=_POLL_MS)
-        self._poll_timer.timeout.connect(self._on_poll_timer_timeout)
+        self.poll_timer = QTimer(self, interval=_POLL_MS)
+        self.poll_timer.timeout.connect(self._on_poll_timer_timeout)
         self._bridges: dict[str, HubBridge] = {}
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
         endpoint = ipc_endpoint(view_socket_path(folders))
@@ -76,11 +77,11 @@ class HostsController(QObject):
             hosts = [*hosts, also]
         for host in hosts:
             self._follow(host)
-        self._poll_timer.start()
+        self.poll_timer.start()
 
     def stop(self) -> None:
         """Stop all threads and ssh processes."""
-        self._poll_timer.stop()
+        self.poll_timer.stop()
         self.local_bridge.stop()
         for bridge in self._bridges.values():
             bridge.stop()

@@ -25,12 +25,12 @@ class LimitActionsPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions_state: LimitActionsState | None = None
-        self._switch = Switch(theme, "")
+        self.switch = Switch(theme, "")
         self._heading = role_label("section")
         self._choose = QPushButton()
-        self._outcome = role_label("sub")
+        self.outcome = role_label("sub")
         self._build()
-        self._switch.clicked.connect(self.switched)
+        self.switch.clicked.connect(self.switched)
         self._choose.clicked.connect(self._on_choose_clicked)
         self._set_texts()
 
@@ -40,27 +40,27 @@ class LimitActionsPanel(QWidget):
         self._choose.setToolTip(self.tr("Choose what happens when a limit is exceeded"))
         self._choose.setAccessibleName(self.tr("Action when a limit is exceeded"))
         if self._actions_state is None:
-            self._switch.setText(self.tr("Reload automatically"))
-            self._switch.setAccessibleName(self._switch.text())
+            self.switch.setText(self.tr("Reload automatically"))
+            self.switch.setAccessibleName(self.switch.text())
 
     def show_state(self, state: LimitActionsState) -> None:
         self._actions_state = state
-        self._switch.setText(state.title)
-        self._switch.setAccessibleName(state.title)
-        self._switch.setChecked(state.is_on)
-        self._switch.setEnabled(state.is_enabled)
-        self._switch.setToolTip(state.tooltip)
-        self._switch.setAccessibleDescription(state.outcome_text)
+        self.switch.setText(state.title)
+        self.switch.setAccessibleName(state.title)
+        self.switch.setChecked(state.is_on)
+        self.switch.setEnabled(state.is_enabled)
+        self.switch.setToolTip(state.tooltip)
+        self.switch.setAccessibleDescription(state.outcome_text)
         self._choose.setVisible(state.is_enabled and len(state.choices) > 1)
-        self._outcome.setText(state.outcome_text)
+        self.outcome.setText(state.outcome_text)
 
     def follow(self, widget: QWidget) -> None:
         """Let the Tab key lead here from another control."""
-        QWidget.setTabOrder(widget, self._switch)
-        QWidget.setTabOrder(self._switch, self._choose)
+        QWidget.setTabOrder(widget, self.switch)
+        QWidget.setTabOrder(self.switch, self._choose)
 
     def outcome_text(self) -> str:
-        return self._outcome.text()
+        return self.outcome.text()
 
     def menu(self) -> QMenu:
         """Return a new menu of the choices; it is deleted when it is closed."""
@@ -73,7 +73,7 @@ class LimitActionsPanel(QWidget):
     def _build(self) -> None:
         self._choose.setProperty("kind", "small")
         self._choose.hide()
-        self._outcome.setWordWrap(True)
+        self.outcome.setWordWrap(True)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._heading)
@@ -83,8 +83,8 @@ class LimitActionsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
         column.addLayout(row)
-        column.addWidget(self._switch)
-        column.addWidget(self._outcome)
+        column.addWidget(self.switch)
+        column.addWidget(self.outcome)
 
     @Slot()
     def _on_choose_clicked(self) -> None:

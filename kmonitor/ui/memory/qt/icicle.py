@@ -39,8 +39,8 @@ class Icicle(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._tiles: tuple[MapTile, ...] = ()
-        self._path = ""
+        self.tiles: tuple[MapTile, ...] = ()
+        self.path = ""
         self.setMinimumHeight(100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -51,19 +51,19 @@ class Icicle(QWidget):
         self.setAccessibleName(self.tr("Memory by layer"))
 
     def show_tiles(self, tiles: Sequence[MapTile]) -> None:
-        self._tiles = tuple(tiles)
+        self.tiles = tuple(tiles)
         self._describe()
         self.update()
 
     def choose(self, path: str) -> None:
         """Highlight this layer; emits nothing."""
-        if path != self._path:
-            self._path = path
+        if path != self.path:
+            self.path = path
             self._describe()
             self.update()
 
     def tile_at(self, x: float, y: float) -> MapTile | None:
-        found = [tile for tile in self._tiles if self._box(tile).contains(x, y)]
+        found = [tile for tile in self.tiles if self.box_of(tile).contains(x, y)]
         return found[-1] if found else None
 
     @override
@@ -78,15 +78,15 @@ class Icicle(QWidget):
         font = self.font()
         font.setPixelSize(SIZES.meta_px)
         painter.setFont(font)
-        for tile in self._tiles:
-            box = self._box(tile)
+        for tile in self.tiles:
+            box = self.box_of(tile)
             if box.width() >= _SEEN_FROM_PX:
                 self._paint_tile(painter, tile, box, colours)
-        chosen = next((t for t in self._tiles if t.parts and t.path == self._path), None)
+        chosen = next((t for t in self.tiles if t.parts and t.path == self.path), None)
         if chosen is not None:
             painter.setPen(QPen(QColor(colours.text), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self._box(chosen).adjusted(1, 1, -1, -1))
+            painter.drawRect(self.box_of(chosen).adjusted(1, 1, -1, -1))
         if self.hasFocus():
             painter.setPen(QPen(QColor(colours.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -102,11 +102,11 @@ class Icicle(QWidget):
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = _STEPS.get(Qt.Key(event.key()))
-        layers = [tile for tile in self._tiles if tile.parts]
+        layers = [tile for tile in self.tiles if tile.parts]
         if step is None or not layers:
             super().keyPressEvent(event)
             return
-        at = next((n for n, tile in enumerate(layers) if tile.path == self._path), None)
+        at = next((n for n, tile in enumerate(layers) if tile.path == self.path), None)
         start = (-1 if step > 0 else len(layers)) if at is None else at
         self._choose(layers[min(max(start + step, 0), len(layers) - 1)])
 
@@ -123,13 +123,13 @@ class Icicle(QWidget):
         self.chosen.emit(tile.path)
 
     def _describe(self) -> None:
-        chosen = next((t for t in self._tiles if t.parts and t.path == self._path), None)
-        shown = chosen if chosen is not None else self._tiles[0] if self._tiles else None
+        chosen = next((t for t in self.tiles if t.parts and t.path == self.path), None)
+        shown = chosen if chosen is not None else self.tiles[0] if self.tiles else None
         self.setAccessibleDescription(shown.tooltip.replace("\n", ", ") if shown else "")
 
-    def _box(self, tile: MapTile) -> QRectF:
+    def box_of(self, tile: MapTile) -> QRectF:
         width = self.width() - 2
-        above = max((t.level for t in self._tiles if not t.parts), default=0) + 1
+        above = max((t.level for t in self.tiles if not t.parts), default=0) + 1
         # Deep nesting leaves the layers their room.
         row = min(_ROW_PX, max(4.0, (self.height() - _LEAST_PX) / above))
         top = 1 + tile.level * row

@@ -34,6 +34,7 @@ class MemoryMapController(QObject):
     Attributes:
         map_estimator: Computes the answers for the page.
         needs: File that would complete the displayed one.
+        work_timer: Active while answers remain to be computed.
     """
 
     left = Signal()
@@ -49,8 +50,8 @@ class MemoryMapController(QObject):
         self._by = "layer"
         self._file: MapSubject | None = None
         self.needs: Missing = ""
-        self._work = QTimer(self, interval=0)
-        self._work.timeout.connect(self._on_work_timeout)
+        self.work_timer = QTimer(self, interval=0)
+        self.work_timer.timeout.connect(self._on_work_timeout)
         window.add_page(self.panel)
         self._connect()
 
@@ -79,7 +80,7 @@ class MemoryMapController(QObject):
     @Slot()
     def close(self) -> None:
         """Show the charts again."""
-        self._work.stop()
+        self.work_timer.stop()
         self._leave_file()
         self._window.show_page(None)
         self._window.leave_focus_alone()
@@ -119,7 +120,7 @@ class MemoryMapController(QObject):
     def _begin(self) -> None:
         """Show the map itself; the rest is computed when the event loop is idle."""
         self._show_map()
-        self._work.start()
+        self.work_timer.start()
 
     def _show_map(self) -> None:
         estimator = self.map_estimator
@@ -166,7 +167,7 @@ class MemoryMapController(QObject):
         ends_s = time.monotonic() + _BUDGET_S
         while time.monotonic() < ends_s:
             if not self.map_estimator.step():
-                self._work.stop()
+                self.work_timer.stop()
                 self._show_rest()
                 return
 

@@ -139,6 +139,12 @@ class MemoryMapPanel(QFrame):
 
     Attributes:
         view: The view that is shown.
+        views: Switch between the views.
+        title: Name of the run or file.
+        table_view: The layers; `model` has its rows.
+        text: Reason why there is no map.
+        remedy: How to get a map.
+        missing: Button that chooses the file that would complete this one.
     """
 
     close_requested = Signal()
@@ -158,18 +164,18 @@ class MemoryMapPanel(QFrame):
         self.if_sidebar = WhatIfSidebar(theme)
         self.split = DeviceSplitPanel(theme)
         self._legend = LegendRow(theme)
-        self._model = MapModel(self)
-        self._table_view = RowTableView()
+        self.model = MapModel(self)
+        self.table_view = RowTableView()
         self._back = QPushButton()
         self._open = QPushButton()
         self._details = QPushButton()
         self._copy = QPushButton()
-        self._missing = QPushButton()
-        self._title = ElidedLabel("title")
+        self.missing = QPushButton()
+        self.title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
-        self._views = SegmentedControl(self._view_titles(), "")
-        self._text = role_label("title")
-        self._remedy = role_label("sub")
+        self.views = SegmentedControl(self._view_titles(), "")
+        self.text = role_label("title")
+        self.remedy = role_label("sub")
         self._body = QWidget()
         self._pages = QStackedWidget()
         self._empty = QWidget()
@@ -194,8 +200,8 @@ class MemoryMapPanel(QFrame):
             button.setAccessibleName(button.text())
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
-        self._views.rename(self._view_titles(), self.tr("View"))
-        self._table_view.setAccessibleName(self.tr("Layers"))
+        self.views.rename(self._view_titles(), self.tr("View"))
+        self.table_view.setAccessibleName(self.tr("Layers"))
 
     def show_page(self, state: MapPageState, *, needs: Missing = "") -> None:
         """Show the heading, and the map if there is one.
@@ -203,35 +209,35 @@ class MemoryMapPanel(QFrame):
         Args:
             needs: File that would complete the displayed one.
         """
-        self._title.setText(state.title)
+        self.title.setText(state.title)
         self._subtitle.setText(state.subtitle)
-        self._views.setVisible(state.has_device)
+        self.views.setVisible(state.has_device)
         self._details.setVisible(state.has_file)
-        for label, text in ((self._text, state.text), (self._remedy, state.remedy)):
+        for label, text in ((self.text, state.text), (self.remedy, state.remedy)):
             label.setText(text)
             label.setVisible(bool(text))
             # A centred part of a box gets the height of one line, however many it wraps into.
             label.ensurePolished()
             label.setFixedHeight(max(0, label.heightForWidth(_TEXT_PX)))
         self._needs = needs
-        self._missing.setVisible(bool(needs))
+        self.missing.setVisible(bool(needs))
         self._name_missing()
         self._has_map = state.is_filled
         if not state.has_device:
             self.view = "layers"
-        self._views.choose(self.view)
+        self.views.choose(self.view)
         self._show_view()
 
     def show_layers(self, rows: Sequence[MapRow], legend: Sequence[tuple[str, int]]) -> None:
         self._legend.show_entries(legend)
-        chosen = self._chosen_path()
-        self._model.show_rows(rows)
+        chosen = self.chosen_path()
+        self.model.show_rows(rows)
         self._choose(chosen)
-        self._table_view.viewport().update()
+        self.table_view.viewport().update()
 
     def show_order(self, key: str) -> None:
         """Highlight the column that the rows are sorted by."""
-        head = self._table_view.horizontalHeader()
+        head = self.table_view.horizontalHeader()
         head.setSortIndicatorShown(key != "layer")
         is_text = key in ("kind", "note")
         sort_order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
@@ -239,13 +245,13 @@ class MemoryMapPanel(QFrame):
 
     def focus_first(self) -> None:
         """Focus the table, whose keys are the arrows."""
-        focused = self._table_view if self._has_map and self.view == "layers" else self._back
+        focused = self.table_view if self._has_map and self.view == "layers" else self._back
         focused.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
         """Copy the whole table to the clipboard as text; returns the text."""
-        lines = ["\t".join(self._model.titles())]
-        lines += ["\t".join(row.cells) for row in self._model.rows()]
+        lines = ["\t".join(self.model.titles())]
+        lines += ["\t".join(row.cells) for row in self.model.rows()]
         text = "\n".join(lines)
         QGuiApplication.clipboard().setText(text)
         return text
@@ -259,21 +265,21 @@ class MemoryMapPanel(QFrame):
             tooltip = self.tr(
                 "A Python file with the model's classes, which runs in a separate process"
             )
-        self._missing.setText(text)
-        self._missing.setAccessibleName(text)
-        self._missing.setToolTip(tooltip)
+        self.missing.setText(text)
+        self.missing.setAccessibleName(text)
+        self.missing.setToolTip(tooltip)
 
     def _view_titles(self) -> dict[str, str]:
         return {"layers": self.tr("Layers"), "device": self.tr("Device")}
 
-    def _chosen_path(self) -> str:
-        row = self._table_view.currentIndex().data(ROW_ROLE)
+    def chosen_path(self) -> str:
+        row = self.table_view.currentIndex().data(ROW_ROLE)
         return row.path if isinstance(row, MapRow) else ""
 
     def _choose(self, path: str) -> None:
-        at = self._model.index_of_layer(path)
-        if at is not None and at != self._table_view.currentIndex().row():
-            self._table_view.choose_row(at)
+        at = self.model.index_of_layer(path)
+        if at is not None and at != self.table_view.currentIndex().row():
+            self.table_view.choose_row(at)
 
     def _show_view(self) -> None:
         if self.view == "device":
@@ -286,13 +292,13 @@ class MemoryMapPanel(QFrame):
         self._build_table()
         titles = QVBoxLayout()
         titles.setSpacing(0)
-        titles.addWidget(self._title)
+        titles.addWidget(self.title)
         titles.addWidget(self._subtitle)
         top = QHBoxLayout()
         top.setSpacing(10)
         top.addWidget(self._back)
         top.addLayout(titles, 1)
-        for part in (self._views, self._details, self._open):
+        for part in (self.views, self._details, self._open):
             top.addWidget(part)
         self._build_body()
         self._build_empty()
@@ -305,9 +311,9 @@ class MemoryMapPanel(QFrame):
         column.addWidget(self._pages, 1)
 
     def _build_table(self) -> None:
-        table = self._table_view
-        head = self._table_view.horizontalHeader()
-        table.setModel(self._model)
+        table = self.table_view
+        head = self.table_view.horizontalHeader()
+        table.setModel(self.model)
         table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.name_columns(MAP_COLUMNS)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
@@ -326,7 +332,7 @@ class MemoryMapPanel(QFrame):
         inside.setSpacing(6)
         inside.addLayout(tools)
         inside.addWidget(self.icicle, 2)
-        inside.addWidget(self._table_view, 3)
+        inside.addWidget(self.table_view, 3)
         left = QVBoxLayout()
         left.setSpacing(10)
         left.addWidget(self.totals)
@@ -341,25 +347,25 @@ class MemoryMapPanel(QFrame):
         column = QVBoxLayout(self._empty)
         column.setSpacing(10)
         column.addStretch(1)
-        for label in (self._text, self._remedy):
+        for label in (self.text, self.remedy):
             label.setWordWrap(True)
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             label.setFixedWidth(_TEXT_PX)
             column.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self._missing, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.missing, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
 
     def _connect(self) -> None:
         self._back.clicked.connect(self.close_requested)
         self._open.clicked.connect(self.file_requested)
         self._details.clicked.connect(self.details_requested)
-        self._missing.clicked.connect(self.missing_requested)
+        self.missing.clicked.connect(self.missing_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
-        self._table_view.copy_requested.connect(self._on_copy_clicked)
-        self._views.chosen.connect(self._on_views_chosen)
+        self.table_view.copy_requested.connect(self._on_copy_clicked)
+        self.views.chosen.connect(self._on_views_chosen)
         self.icicle.chosen.connect(self._on_icicle_chosen)
-        self._table_view.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
-        self._table_view.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
+        self.table_view.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
+        self.table_view.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
         add_shortcut("map_close", self).activated.connect(self.close_requested)
         self._theme.palette_changed.connect(self._on_theme_palette_changed)
 
@@ -392,7 +398,7 @@ class MemoryMapPanel(QFrame):
     def _on_theme_palette_changed(self) -> None:
         self._back.setIcon(self._theme.icon("back", "mute"))
         self._copy.setIcon(self._theme.icon("copy"))
-        self._table_view.viewport().update()
+        self.table_view.viewport().update()
 
 
 def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
@@ -411,7 +417,7 @@ class MapTotals(QFrame):
         super().__init__(parent)
         self.setObjectName("card")
         self._peak_title = role_label("name")
-        self._peak = role_label("value")
+        self.peak = role_label("value")
         self._tier = ElidedLabel("strong_small", at_end=True)
         self._interval = role_label("sub")
         self._interval.setWordWrap(True)
@@ -430,7 +436,7 @@ class MapTotals(QFrame):
         self._bar.setAccessibleName(self.tr("Memory at the peak"))
 
     def show_state(self, state: MapTotalsState) -> None:
-        self._peak.setText(state.peak)
+        self.peak.setText(state.peak)
         self._tier.setText(state.tier)
         self._tier.setToolTip(state.tier_tooltip)
         set_tone(self._tier, state.tone)
@@ -446,7 +452,7 @@ class MapTotals(QFrame):
         head = QHBoxLayout()
         head.setSpacing(10)
         head.addWidget(self._peak_title, 0, Qt.AlignmentFlag.AlignBaseline)
-        head.addWidget(self._peak, 0, Qt.AlignmentFlag.AlignBaseline)
+        head.addWidget(self.peak, 0, Qt.AlignmentFlag.AlignBaseline)
         head.addWidget(self._tier, 1, Qt.AlignmentFlag.AlignBaseline)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 9, 14, 11)

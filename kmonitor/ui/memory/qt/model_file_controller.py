@@ -78,11 +78,11 @@ class ModelFileController(QObject):
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._file_opener = ModelFileOpener(window, memory, self)
+        self.file_opener = ModelFileOpener(window, memory, self)
         memory.panel.details_requested.connect(self.open)
         self._theme = theme
         self._number = 0
-        self._shown: ModelFileWindow | None = None
+        self.shown: ModelFileWindow | None = None
         self._cost_store = LoadCostStore()
         self._found: ModelFile | ModelFileState | None = None
         self._cancelled = threading.Event()
@@ -97,11 +97,11 @@ class ModelFileController(QObject):
     @Slot()
     def open(self) -> None:
         """Open the window for the current file, or raise it."""
-        path = self._file_opener.path
+        path = self.file_opener.path
         if path is None:
             return
-        if self._shown is not None:
-            self._shown.close()
+        if self.shown is not None:
+            self.shown.close()
         self._number += 1
         self._cost_store = LoadCostStore()
         self._cancelled = threading.Event()
@@ -110,7 +110,7 @@ class ModelFileController(QObject):
         shown.closed.connect(self._on_shown_closed)
         shown.cost.measure_requested.connect(self._on_cost_measure_requested)
         shown.cost.cancel_requested.connect(self._on_cost_cancel_requested)
-        self._shown = shown
+        self.shown = shown
         self.refresh()
         shown.show()
         self._start(partial(self._inspect, self._number, path))
@@ -118,17 +118,17 @@ class ModelFileController(QObject):
     @Slot()
     def refresh(self) -> None:
         """Update the window, in the language in force."""
-        if self._shown is None or self._found is None:
+        if self.shown is None or self._found is None:
             return
         found = self._found
         state = model_file_state(found) if isinstance(found, ModelFile) else found
-        self._shown.show_file(state)
-        self._shown.cost.show_state(self._cost_store.state())
+        self.shown.show_file(state)
+        self.shown.cost.show_state(self._cost_store.state())
 
     def stop(self) -> None:
         """Cancel all work, including the opening of a file, and wait for the threads."""
         self._cancelled.set()
-        self._file_opener.stop()
+        self.file_opener.stop()
         for thread in self._threads:
             thread.join(_JOIN_S)
 
@@ -151,7 +151,7 @@ class ModelFileController(QObject):
         try:
             methods = possible_methods(path)
             source = model_source_of(
-                str(path), config=self._file_opener.config, custom=self._file_opener.custom
+                str(path), config=self.file_opener.config, custom=self.file_opener.custom
             )
             costs = measure(
                 path,
@@ -172,7 +172,7 @@ class ModelFileController(QObject):
 
     @Slot(int)
     def _on_cost_measure_requested(self, repeats: int) -> None:
-        path = self._file_opener.path
+        path = self.file_opener.path
         if path is None or self._cost_store.is_running:
             return
         self._cost_store.begin()
@@ -189,7 +189,7 @@ class ModelFileController(QObject):
     @Slot()
     def _on_shown_closed(self) -> None:
         self._cancelled.set()
-        self._shown = None
+        self.shown = None
 
     @Slot(int, object)
     def _on_self_inspected(self, number: int, found: ModelFile) -> None:
@@ -223,7 +223,7 @@ class ModelFileController(QObject):
 
 
 @dataclass(slots=True)
-class _Reading:
+class ModelReading:
     """A file that a thread reads."""
 
     path: Path
@@ -251,7 +251,7 @@ class ModelFileOpener(QObject):
         super().__init__(parent)
         self._window = window
         self._memory = memory
-        self._reading: _Reading | None = None
+        self.reading: ModelReading | None = None
         self._threads: list[threading.Thread] = []
         documents = QStandardPaths.StandardLocation.DocumentsLocation
         self._folder = QStandardPaths.writableLocation(documents)
@@ -266,17 +266,17 @@ class ModelFileOpener(QObject):
     @property
     def path(self) -> Path | None:
         """File opened last."""
-        return self._reading.path if self._reading is not None else None
+        return self.reading.path if self.reading is not None else None
 
     @property
     def custom(self) -> Path | None:
         """Python file with the model's classes, if the user chose one."""
-        return self._reading.custom if self._reading is not None else None
+        return self.reading.custom if self.reading is not None else None
 
     @property
     def config(self) -> Path | None:
         """JSON file with the model's architecture, if the user chose one."""
-        return self._reading.config if self._reading is not None else None
+        return self.reading.config if self.reading is not None else None
 
     @Slot()
     def choose_file(self) -> None:
@@ -295,14 +295,14 @@ class ModelFileOpener(QObject):
     def open(self, file: str) -> None:
         """Show the map of a file; earlier readings are cancelled."""
         self._folder = str(Path(file).parent)
-        self._begin(_Reading(Path(file)))
+        self._begin(ModelReading(Path(file)))
 
-    def _begin(self, reading: _Reading) -> None:
+    def _begin(self, reading: ModelReading) -> None:
         self.cancel()
-        self._reading = reading
+        self.reading = reading
         self._memory.open_file(file_loading(reading.path))
         thread = threading.Thread(
-            target=self._main, args=(self._reading,), name="kmonitor-model-file", daemon=True
+            target=self._main, args=(self.reading,), name="kmonitor-model-file", daemon=True
         )
         self._threads = [each for each in self._threads if each.is_alive()]
         self._threads.append(thread)
@@ -311,8 +311,8 @@ class ModelFileOpener(QObject):
     @Slot()
     def cancel(self) -> None:
         """Cancel the reading; its child process ends within a fraction of a second."""
-        if self._reading is not None:
-            self._reading.cancelled.set()
+        if self.reading is not None:
+            self.reading.cancelled.set()
 
     def stop(self) -> None:
         """Cancel all work, and wait for the threads."""
@@ -320,7 +320,7 @@ class ModelFileOpener(QObject):
         for thread in self._threads:
             thread.join(_JOIN_S)
 
-    def _main(self, reading: _Reading) -> None:
+    def _main(self, reading: ModelReading) -> None:
         try:
             self._read(reading)
         except UserError as exc:
@@ -331,7 +331,7 @@ class ModelFileOpener(QObject):
             _log.exception("%s could not be analyzed", reading.path)
             self.refused.emit(reading, f"{type(exc).__name__}: {exc}", "")
 
-    def _read(self, reading: _Reading) -> None:
+    def _read(self, reading: ModelReading) -> None:
         source = model_source_of(str(reading.path), config=reading.config, custom=reading.custom)
         is_cancelled = reading.cancelled.is_set
         own = _without_framework(reading)
@@ -348,31 +348,31 @@ class ModelFileOpener(QObject):
     @Slot(object, object, bool)
     def _on_self_described(
         self,
-        reading: _Reading,
+        reading: ModelReading,
         layouts: list[tuple[float, ModelLayout]],
         is_whole: bool,
     ) -> None:
-        if reading is self._reading and not reading.cancelled.is_set():
+        if reading is self.reading and not reading.cancelled.is_set():
             self._memory.open_file(file_described(reading.path, layouts, is_whole=is_whole))
 
     @Slot(object, str, str)
-    def _on_self_refused(self, reading: _Reading, what: str, remedy: str) -> None:
-        if reading is self._reading and not reading.cancelled.is_set():
+    def _on_self_refused(self, reading: ModelReading, what: str, remedy: str) -> None:
+        if reading is self.reading and not reading.cancelled.is_set():
             refused = file_refused(reading.path, what, remedy)
             self._memory.open_file(refused, needs=missing_of(remedy))
 
     @Slot(str)
     def _on_missing_file_selected(self, file: str) -> None:
-        reading = self._reading
+        reading = self.reading
         if reading is None:
             return
         if self._memory.needs == "config":
-            self._begin(_Reading(reading.path, reading.custom, Path(file)))
+            self._begin(ModelReading(reading.path, reading.custom, Path(file)))
         else:
-            self._begin(_Reading(reading.path, Path(file), reading.config))
+            self._begin(ModelReading(reading.path, Path(file), reading.config))
 
 
-def _without_framework(reading: _Reading) -> ModelLayout | None:
+def _without_framework(reading: ModelReading) -> ModelLayout | None:
     """Model from the file alone, within a fraction of a second; None if that needs Keras."""
     if reading.path.suffix != ".keras" or reading.custom is not None:
         return None

@@ -39,19 +39,19 @@ class LoadCostPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._cost_state = LoadCostState()
+        self.cost_state = LoadCostState()
         self._title = role_label("title")
         self._repeats = MenuButton(theme, "", self._counts(), is_prominent=False)
         self._repeats.choose(str(REPEATS[1]))
-        self._measure = QPushButton()
-        self._measure.setProperty("kind", "primary")
+        self.measure = QPushButton()
+        self.measure.setProperty("kind", "primary")
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
-        self._progress = role_label("sub")
-        self._text = role_label("sub")
-        self._text.setWordWrap(True)
-        self._recommended = role_label("strong")
-        self._recommended.setWordWrap(True)
+        self.progress = role_label("sub")
+        self.text = role_label("sub")
+        self.text.setWordWrap(True)
+        self.recommended = role_label("strong")
+        self.recommended.setWordWrap(True)
         self._legend = LegendRow(theme)
         self._inside = QWidget()
         self._rows = QVBoxLayout(self._inside)
@@ -65,19 +65,19 @@ class LoadCostPanel(QWidget):
         self._name_button()
 
     def show_state(self, state: LoadCostState) -> None:
-        before, self._cost_state = self._cost_state, state
+        before, self.cost_state = self.cost_state, state
         self._name_button()
         self._repeats.setVisible(not state.is_running)
         self._bar.setVisible(state.is_running)
         self._bar.setRange(0, max(1, state.total))
         self._bar.setValue(state.n_done)
-        self._progress.setText(state.progress)
-        self._progress.setVisible(bool(state.progress))
-        self._text.setText(state.text)
-        self._text.setVisible(bool(state.text))
-        set_tone(self._text, state.tone)
-        self._recommended.setText("\n".join(state.recommended))
-        self._recommended.setVisible(bool(state.recommended))
+        self.progress.setText(state.progress)
+        self.progress.setVisible(bool(state.progress))
+        self.text.setText(state.text)
+        self.text.setVisible(bool(state.text))
+        set_tone(self.text, state.tone)
+        self.recommended.setText("\n".join(state.recommended))
+        self.recommended.setVisible(bool(state.recommended))
         parts = next((row.bar for row in state.rows if row.bar), ())
         self._legend.show_entries([(part.title, part.hue) for part in parts])
         self._legend.setVisible(bool(parts))
@@ -123,11 +123,11 @@ class LoadCostPanel(QWidget):
         return {str(n): str(n) for n in REPEATS}
 
     def _name_button(self) -> None:
-        is_running = self._cost_state.is_running
+        is_running = self.cost_state.is_running
         text = self.tr("Cancel") if is_running else self.tr("Measure")
-        self._measure.setText(text)
-        self._measure.setAccessibleName(text)
-        self._measure.setToolTip(
+        self.measure.setText(text)
+        self.measure.setAccessibleName(text)
+        self.measure.setToolTip(
             self.tr("Stop the current process and do not start any more")
             if is_running
             else self.tr("Load the file with each method, in separate processes")
@@ -138,7 +138,7 @@ class LoadCostPanel(QWidget):
         tools.setSpacing(8)
         tools.addWidget(self._title, 1)
         tools.addWidget(self._repeats)
-        tools.addWidget(self._measure)
+        tools.addWidget(self.measure)
         self._inside.setObjectName("scrolled")
         self._rows.setContentsMargins(1, 1, 8, 1)
         scroll = QScrollArea()
@@ -150,14 +150,14 @@ class LoadCostPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addLayout(tools)
-        for part in (self._bar, self._progress, self._recommended, self._text, self._legend):
+        for part in (self._bar, self.progress, self.recommended, self.text, self._legend):
             column.addWidget(part)
         column.addWidget(scroll, 1)
-        self._measure.clicked.connect(self._on_measure_clicked)
+        self.measure.clicked.connect(self._on_measure_clicked)
 
     @Slot()
     def _on_measure_clicked(self) -> None:
-        if self._cost_state.is_running:
+        if self.cost_state.is_running:
             self.cancel_requested.emit()
         else:
             self.measure_requested.emit(int(self._repeats.key))
@@ -174,6 +174,8 @@ class ModelFileWindow(QDialog):
 
     Attributes:
         cost: Left side of the window.
+        file_state: Content of the file.
+        model: Rows of the layers in the file.
     """
 
     closed = Signal()
@@ -184,12 +186,12 @@ class ModelFileWindow(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(1060, 640)
         self._name = name
-        self._file_state = ModelFileState()
+        self.file_state = ModelFileState()
         self.cost = LoadCostPanel(theme)
         self._title = role_label("title")
         self._text = role_label("sub")
         self._facts = QFormLayout()
-        self._model = TextTableModel(_NUMBER_COLUMNS, self)
+        self.model = TextTableModel(_NUMBER_COLUMNS, self)
         self._table_view = RowTableView()
         self._build()
         self._set_texts()
@@ -201,9 +203,9 @@ class ModelFileWindow(QDialog):
         self._table_view.setAccessibleName(self.tr("Layers in the file"))
 
     def show_file(self, state: ModelFileState) -> None:
-        if state == self._file_state:
+        if state == self.file_state:
             return
-        self._file_state = state
+        self.file_state = state
         self._text.setText(state.text)
         self._text.setVisible(bool(state.text))
         while self._facts.rowCount():
@@ -215,7 +217,7 @@ class ModelFileWindow(QDialog):
             self._facts.addRow(_top(role_label("sub", fact.title)), value)
         heads = (self.tr("Layer"), self.tr("Type"), self.tr("Parameters"), self.tr("In the file"),
                  self.tr("Shapes"))  # fmt: skip
-        self._model.show(heads, state.layers)
+        self.model.show(heads, state.layers)
         self._table_view.setVisible(bool(state.layers))
         for at, width in enumerate((150, 96, 78, 78)):
             self._table_view.size_column(at, width)
@@ -225,7 +227,7 @@ class ModelFileWindow(QDialog):
         self._facts.setHorizontalSpacing(14)
         self._facts.setVerticalSpacing(4)
         self._facts.setContentsMargins(0, 0, 0, 4)
-        self._table_view.setModel(self._model)
+        self._table_view.setModel(self.model)
         self._table_view.horizontalHeader().setSectionResizeMode(
             QHeaderView.ResizeMode.Interactive
         )

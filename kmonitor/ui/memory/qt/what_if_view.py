@@ -32,6 +32,7 @@ class WhatIfSidebar(QScrollArea):
 
     Attributes:
         controls: Sliders and menus.
+        fit: The largest batches that fit.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -39,7 +40,7 @@ class WhatIfSidebar(QScrollArea):
         self.controls = WhatIfControls(theme)
         self._curve = BatchCurveView(theme)
         self._curve_title = role_label("name")
-        self._fit = role_label("body")
+        self.fit = role_label("body")
         self._advice_title = role_label("name")
         self._advice_note = role_label("sub")
         self._advice = QGridLayout()
@@ -62,9 +63,9 @@ class WhatIfSidebar(QScrollArea):
         """Show this curve and the largest batches that fit."""
         self._curve.show_curve(curve)
         self._curve.setVisible(bool(curve.line))
-        self._fit.setText(curve.text)
-        self._fit.setVisible(bool(curve.text))
-        set_tone(self._fit, curve.tone)
+        self.fit.setText(curve.text)
+        self.fit.setVisible(bool(curve.text))
+        set_tone(self.fit, curve.tone)
         self._chart_card.setVisible(bool(curve.line or curve.text))
 
     def show_advice(self, advised: Sequence[PeakReductionRow], *, is_whole: bool) -> None:
@@ -93,7 +94,7 @@ class WhatIfSidebar(QScrollArea):
     def _build(self) -> None:
         inside = QWidget()
         inside.setObjectName("scrolled")
-        for label in (self._fit, self._advice_note):
+        for label in (self.fit, self._advice_note):
             label.setWordWrap(True)
         self._advice.setHorizontalSpacing(10)
         self._advice.setVerticalSpacing(5)
@@ -103,7 +104,7 @@ class WhatIfSidebar(QScrollArea):
         column.setSpacing(10)
         column.addWidget(self.controls)
         for card, parts in (
-            (self._chart_card, (self._curve_title, self._curve, self._fit)),
+            (self._chart_card, (self._curve_title, self._curve, self.fit)),
             (self._advice_card, (self._advice_title, self._advice_note)),
         ):
             card.setObjectName("card")
@@ -142,24 +143,24 @@ class WhatIfControls(QFrame):
         super().__init__(parent)
         self.setObjectName("card")
         self._title = role_label("name")
-        self._reset = QPushButton()
-        self._reset.setProperty("kind", "small")
-        self._batch = NamedSlider()
-        self._size = NamedSlider()
+        self.reset = QPushButton()
+        self.reset.setProperty("kind", "small")
+        self.batch = NamedSlider()
+        self.input_size = NamedSlider()
         self._size_why = role_label("meta")
         self._size_why.setWordWrap(True)
-        self._menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
+        self.menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
         self._build()
         self._set_texts()
 
     def _set_texts(self) -> None:
         self._title.setText(self.tr("What if"))
-        self._reset.setText(self.tr("Reset"))
-        self._reset.setAccessibleName(self._reset.text())
-        self._reset.setToolTip(self.tr("Restore the original values"))
-        self._batch.call(self.tr("Batch size"), self.tr("Examples per step"))
+        self.reset.setText(self.tr("Reset"))
+        self.reset.setAccessibleName(self.reset.text())
+        self.reset.setToolTip(self.tr("Restore the original values"))
+        self.batch.call(self.tr("Batch size"), self.tr("Examples per step"))
         for key, title in self._titles().items():
-            menu = self._menus[key]
+            menu = self.menus[key]
             menu.rename(title, {})
 
     def show_state(self, state: WhatIfControlsState | None) -> None:
@@ -167,16 +168,16 @@ class WhatIfControls(QFrame):
         self.setVisible(state is not None)
         if state is None:
             return
-        self._batch.show_step(state.batches, state.batch)
+        self.batch.show_step(state.batches, state.batch)
         has_sizes = len(state.sizes) > 1
-        self._size.setVisible(has_sizes)
-        self._size.call(state.size_title, state.size_title)
-        self._size.show_step(state.sizes, state.size)
+        self.input_size.setVisible(has_sizes)
+        self.input_size.call(state.size_title, state.size_title)
+        self.input_size.show_step(state.sizes, state.size)
         self._size_why.setVisible(bool(state.size_why) and not has_sizes)
         self._size_why.setText(f"{state.size_title}: {state.size_why}")
-        self._reset.setVisible(state.can_reset)
+        self.reset.setVisible(state.can_reset)
         for key, title in self._titles().items():
-            menu = self._menus[key]
+            menu = self.menus[key]
             menu.show_choices(title, state.menus[key], state.chosen[key])
 
     def _titles(self) -> dict[str, str]:
@@ -191,20 +192,20 @@ class WhatIfControls(QFrame):
         head = QHBoxLayout()
         head.addWidget(self._title)
         head.addStretch(1)
-        head.addWidget(self._reset)
+        head.addWidget(self.reset)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 9, 12, 11)
         column.setSpacing(8)
         column.addLayout(head)
-        for part in (self._batch, self._size, self._size_why):
+        for part in (self.batch, self.input_size, self._size_why):
             column.addWidget(part)
-        for key, menu in self._menus.items():
+        for key, menu in self.menus.items():
             menu.setProperty("for", key)
             menu.chosen.connect(self._on_menu_chosen)
             column.addWidget(menu)
-        self._batch.moved.connect(self.batch_moved)
-        self._size.moved.connect(self.size_moved)
-        self._reset.clicked.connect(self._on_reset_clicked)
+        self.batch.moved.connect(self.batch_moved)
+        self.input_size.moved.connect(self.size_moved)
+        self.reset.clicked.connect(self._on_reset_clicked)
 
     @Slot(str)
     def _on_menu_chosen(self, key: str) -> None:
@@ -213,7 +214,7 @@ class WhatIfControls(QFrame):
     @Slot()
     def _on_reset_clicked(self) -> None:
         self.reset_requested.emit()
-        self._batch.slider.setFocus()
+        self.batch.slider.setFocus()
 
 
 class NamedSlider(QWidget):

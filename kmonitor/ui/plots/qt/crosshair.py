@@ -24,7 +24,7 @@ class CrosshairLayer(QWidget):
         super().__init__(parent)
         self._scene: Scene | None = None
         self._x: float | None = None
-        self._card = CrosshairCard("")
+        self.card = CrosshairCard("")
         self._has_ring = False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -37,7 +37,7 @@ class CrosshairLayer(QWidget):
         """Show the crosshair at x with this card; None hides the crosshair."""
         before = self._damage()
         self._x = x
-        self._card = card
+        self.card = card
         for rect in (before, self._damage()):
             if not rect.isEmpty():
                 self.update(rect.toAlignedRect())
@@ -67,13 +67,13 @@ class CrosshairLayer(QWidget):
         painter.setPen(QPen(colours.colour("sub"), 1.0))
         line_x = round(px) + 0.5
         painter.drawLine(QLineF(line_x, frame.top, line_x, frame.bottom))
-        for row in self._card.lines:
+        for row in self.card.lines:
             if row.value is not None and frame.y_lo <= row.value <= frame.y_hi:
                 painter.setPen(QPen(colours.colour("card"), 1.5))
                 painter.setBrush(colours.series(row.hue))
                 painter.drawEllipse(QPointF(line_x, frame.y_px(row.value)), 4.0, 4.0)
-        if self._card.is_shown and (self._card.title or self._card.lines):
-            self._paint_card(painter, scene, self._card_box(scene, px))
+        if self.card.is_shown and (self.card.title or self.card.lines):
+            self._paint_card(painter, scene, self.card_box(scene, px))
 
     def _px(self) -> float | None:
         scene = self._scene
@@ -89,13 +89,13 @@ class CrosshairLayer(QWidget):
         if scene is None or px is None:
             return QRectF()
         line = QRectF(px - 6.0, 0.0, 12.0, self.height())
-        return line.united(self._card_box(scene, px).adjusted(-2.0, -2.0, 2.0, 2.0))
+        return line.united(self.card_box(scene, px).adjusted(-2.0, -2.0, 2.0, 2.0))
 
-    def _card_box(self, scene: Scene, px: float) -> QRectF:
+    def card_box(self, scene: Scene, px: float) -> QRectF:
         names, values = self._columns(scene)
         metrics = QFontMetricsF(self._bold(scene))
         width = max(
-            metrics.horizontalAdvance(self._card.title),
+            metrics.horizontalAdvance(self.card.title),
             _SWATCH_PX + 8.0 + names + _NAME_TO_VALUE_PX + values,
         )
         box = QRectF(0.0, 0.0, width + 2.0 * _PADDING_PX, self._card_height())
@@ -115,7 +115,7 @@ class CrosshairLayer(QWidget):
 
     def _rows(self) -> tuple[tuple[CrosshairRow, ...], int]:
         """Rows that fit, and the number of those that do not; that number takes a row too."""
-        lines = self._card.lines
+        lines = self.card.lines
         fit = int((self.height() - 2.0 * _PADDING_PX + 2.0) // _ROW_PX) - 1
         if len(lines) <= fit:
             return lines, 0
@@ -126,8 +126,8 @@ class CrosshairLayer(QWidget):
         """Widths of names and values, pixels."""
         plain = QFontMetricsF(scene.colours.font(scene.colours.body_px))
         bold = QFontMetricsF(self._bold(scene))
-        names = max((plain.horizontalAdvance(row.label) for row in self._card.lines), default=0.0)
-        values = max((bold.horizontalAdvance(row.text) for row in self._card.lines), default=0.0)
+        names = max((plain.horizontalAdvance(row.label) for row in self.card.lines), default=0.0)
+        values = max((bold.horizontalAdvance(row.text) for row in self.card.lines), default=0.0)
         room = self.width() - 2.0 * _PADDING_PX - _SWATCH_PX - 8.0 - _NAME_TO_VALUE_PX - values
         return min(names, _LONGEST_NAME_PX, max(room, _SHORTEST_NAME_PX)), values
 
@@ -148,7 +148,7 @@ class CrosshairLayer(QWidget):
         painter.setFont(self._bold(scene))
         painter.setPen(colours.colour("sub"))
         middle = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, self._card.title)
+        painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, self.card.title)
         rows, rest = self._rows()
         for row in rows:
             row_box.translate(0.0, _ROW_PX)

@@ -59,16 +59,16 @@ class LiveChart(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._colours = ChartColours()
-        self._chart_state = _NOTHING
+        self.chart_state = _NOTHING
         self._pan_from: QPointF | None = None
         self._pan_range = (0.0, 1.0)
-        self._crosshair_x: float | None = None
+        self.crosshair_x: float | None = None
         self._view = ChartView(self)
-        self._crosshair = CrosshairLayer(self)
+        self.crosshair = CrosshairLayer(self)
         self._limit = LimitDragControl(self)
         # Above the grip, which would cover its numbers; it takes no mouse events.
-        self._crosshair.raise_()
-        self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
+        self.crosshair.raise_()
+        self.scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
         self._limit.moved.connect(self._on_limit_moved)
         self._limit.dropped.connect(self.limit_dropped)
         self._limit.cancelled.connect(self._refresh)
@@ -84,8 +84,8 @@ class LiveChart(QWidget):
     def set_state(self, state: ChartState) -> None:
         """Show a state; one that looks like the last costs almost nothing."""
         is_dropped = self._limit.is_dropped
-        is_same = state is self._chart_state or state.is_painted_like(self._chart_state)
-        self._chart_state = state
+        is_same = state is self.chart_state or state.is_painted_like(self.chart_state)
+        self.chart_state = state
         self._limit.set_state(state)
         if is_same and not is_dropped:
             return
@@ -95,12 +95,12 @@ class LiveChart(QWidget):
 
     def set_crosshair(self, x: float | None, card: CrosshairCard | None = None) -> None:
         """Draw the crosshair at x of the horizontal axis, or none."""
-        self._crosshair_x = x
-        self._crosshair.show_crosshair(x, card or CrosshairCard(""))
+        self.crosshair_x = x
+        self.crosshair.show_crosshair(x, card or CrosshairCard(""))
 
     def plot_width_px(self) -> int:
         """Width of `x_range` in pixels, which is the number of buckets to thin to."""
-        return max(1, int(self._scene.frame.data_width))
+        return max(1, int(self.scene.frame.data_width))
 
     def is_limit_held(self) -> bool:
         """True if the limit line is being moved right now."""
@@ -114,7 +114,7 @@ class LiveChart(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._view.setGeometry(self.rect())
-        self._crosshair.setGeometry(self.rect())
+        self.crosshair.setGeometry(self.rect())
         self._refresh()
         self.resized.emit()
 
@@ -124,9 +124,9 @@ class LiveChart(QWidget):
             super().mousePressEvent(event)
         elif self._limit.is_near(event.position()):
             self._limit.grab(event.position().y())
-        elif frame_rect(self._scene.frame).contains(event.position()):
+        elif frame_rect(self.scene.frame).contains(event.position()):
             self._pan_from = event.position()
-            self._pan_range = self._chart_state.x_range
+            self._pan_range = self.chart_state.x_range
 
     @override
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -157,12 +157,12 @@ class LiveChart(QWidget):
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._crosshair.show_ring(is_shown=is_keyboard_focus(event))
+        self.crosshair.show_ring(is_shown=is_keyboard_focus(event))
         super().focusInEvent(event)
 
     @override
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._crosshair.show_ring(is_shown=False)
+        self.crosshair.show_ring(is_shown=False)
         self.crosshair_left.emit()
         super().focusOutEvent(event)
 
@@ -170,7 +170,7 @@ class LiveChart(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         notches = event.angleDelta().y() / _WHEEL_NOTCH
         if notches:
-            self._zoom(self._scene.frame.x_at(event.position().x()), _ZOOM_STEP**notches)
+            self._zoom(self.scene.frame.x_at(event.position().x()), _ZOOM_STEP**notches)
         event.accept()
 
     @override
@@ -192,7 +192,7 @@ class LiveChart(QWidget):
     @override
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
-            text = tooltip_at(self._scene, QPointF(event.pos()))
+            text = tooltip_at(self.scene, QPointF(event.pos()))
             if text:
                 QToolTip.showText(event.globalPos(), text, self)
             else:
@@ -202,11 +202,11 @@ class LiveChart(QWidget):
 
     @Slot()
     def _refresh(self) -> None:
-        state = self._limit.as_moved(self._chart_state)
-        self._scene = scene_for(state, QSizeF(self.size()), self._colours)
-        self._view.show_chart(self._scene)
-        self._crosshair.show_scene(self._scene)
-        self._limit.show_scene(self._scene)
+        state = self._limit.as_moved(self.chart_state)
+        self.scene = scene_for(state, QSizeF(self.size()), self._colours)
+        self._view.show_chart(self.scene)
+        self.crosshair.show_scene(self.scene)
+        self._limit.show_scene(self.scene)
 
     @Slot(float)
     def _on_limit_moved(self, value: float) -> None:
@@ -215,41 +215,41 @@ class LiveChart(QWidget):
 
     def _hover(self, at: QPointF) -> None:
         near = self._limit.is_near(at)
-        flag = None if near else flag_at(self._scene, at)
+        flag = None if near else flag_at(self.scene, at)
         hand = Qt.CursorShape.PointingHandCursor
         usual = hand if flag is not None and flag.row is not None else Qt.CursorShape.ArrowCursor
         self.setCursor(Qt.CursorShape.SizeVerCursor if near else usual)
-        frame = self._scene.frame
+        frame = self.scene.frame
         if frame.left <= at.x() <= frame.right:
             self.crosshair_moved.emit(frame.x_at(at.x()))
         else:
             self.crosshair_left.emit()
 
     def _click(self, at: QPointF) -> None:
-        flag = flag_at(self._scene, at)
+        flag = flag_at(self.scene, at)
         if flag is not None and flag.row is not None:
             self.flag_clicked.emit(flag.row)
 
     def _pan(self, at: QPointF) -> None:
         start = self._pan_from
-        frame = self._scene.frame
+        frame = self.scene.frame
         if start is None or abs(at.x() - start.x()) < _PAN_FROM_PX:
             return
         shift = (start.x() - at.x()) / frame.width * (frame.x_hi - frame.x_lo)
         self.range_zoomed.emit(self._pan_range[0] + shift, self._pan_range[1] + shift)
 
     def _zoom(self, around: float, factor: float) -> None:
-        lo, hi = zoomed(self._chart_state.x_range, around=around, factor=factor)
+        lo, hi = zoomed(self.chart_state.x_range, around=around, factor=factor)
         self.range_zoomed.emit(lo, hi)
 
     def _middle(self) -> float:
         """Centre for zooming by keys: the crosshair, else the middle."""
-        x = self._crosshair_x
-        return sum(self._chart_state.x_range) / 2.0 if x is None else x
+        x = self.crosshair_x
+        return sum(self.chart_state.x_range) / 2.0 if x is None else x
 
     def _step_crosshair(self, px: float) -> None:
-        frame = self._scene.frame
-        at = frame.right if self._crosshair_x is None else frame.x_px(self._crosshair_x)
+        frame = self.scene.frame
+        at = frame.right if self.crosshair_x is None else frame.x_px(self.crosshair_x)
         self.crosshair_moved.emit(frame.x_at(min(max(at + px, frame.left), frame.right)))
 
 

@@ -228,7 +228,7 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
     colours = scene.colours
     painter.setFont(colours.font(colours.meta_px))
     metrics = QFontMetricsF(painter.font())
-    for name in _placed_names(scene, ends):
+    for name in placed_names(scene, ends):
         end = name.end
         text = name.end.curve.label
         if name.width > name.room:
@@ -243,7 +243,7 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
+def placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
     """Place each name beside the end of its line, higher or lower where another run's dot is."""
     frame = scene.frame
     colours = scene.colours
@@ -308,7 +308,7 @@ def _paint_limit(
     colours = scene.colours
     label = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
     width = colours.text_width(label, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
-    box = _limit_label_box(scene, flags, width, ends)
+    box = limit_label_box(scene, flags, width, ends)
     if box is None:
         return
     painter.fillRect(box, _veil(scene, 0.72))
@@ -319,7 +319,7 @@ def _paint_limit(
     painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _limit_label_box(
+def limit_label_box(
     scene: Scene, flags: list[FlagPosition], width: float, ends: list[EndPoint]
 ) -> QRectF | None:
     """Box of the limit's label: above the line, clear of curve, flags, dots and grip; else below.

@@ -48,7 +48,7 @@ class ExportController(QObject):
         self._hosts: HostsController | None = None
         self._charts_controller: ChartsController | None = None
         self._export_writer: ExportWriter | None = None
-        self._thread: threading.Thread | None = None
+        self.writer_thread: threading.Thread | None = None
         self._is_leaving = threading.Event()
         documents = QStandardPaths.StandardLocation.DocumentsLocation
         self._folder = Path(QStandardPaths.writableLocation(documents))
@@ -70,13 +70,13 @@ class ExportController(QObject):
     def stop(self) -> None:
         """Cancel the current file, and wait for the thread."""
         self._is_leaving.set()
-        if self._thread is not None:
-            self._thread.join(_JOIN_S)
+        if self.writer_thread is not None:
+            self.writer_thread.join(_JOIN_S)
 
     @Slot()
     def choose_export_file(self) -> None:
         """Let the user choose the file and format for the selected run's data."""
-        is_part = self._held_span_s() is not None
+        is_part = self.held_span_s() is not None
 
         def title() -> str:
             return (
@@ -130,7 +130,7 @@ class ExportController(QObject):
             file: File, whose suffix determines the format.
         """
         at = self._run_at()
-        span_s = self._held_span_s()
+        span_s = self.held_span_s()
         output = Path(file)
         if at is not None:
             work = self._tools()
@@ -197,7 +197,7 @@ class ExportController(QObject):
         dialog.fileSelected.connect(write)
         dialog.open()
 
-    def _held_span_s(self) -> tuple[float, float] | None:
+    def held_span_s(self) -> tuple[float, float] | None:
         return (
             self._charts_controller.standard_charts.held_span_s()
             if self._charts_controller is not None
@@ -216,15 +216,15 @@ class ExportController(QObject):
         return work
 
     def _start(self, write: Callable[[], None], output: Path) -> None:
-        if self._thread is not None and self._thread.is_alive():
+        if self.writer_thread is not None and self.writer_thread.is_alive():
             what = self.tr("Another file is still being written.")
             self._on_self_refused(what, self.tr("Try again in a moment."))
             return
         self._folder = output.parent
-        self._thread = threading.Thread(
+        self.writer_thread = threading.Thread(
             target=self._main, args=(write, output), name="kmonitor-export", daemon=True
         )
-        self._thread.start()
+        self.writer_thread.start()
 
     def _main(self, write: Callable[[], None], output: Path) -> None:
         try:

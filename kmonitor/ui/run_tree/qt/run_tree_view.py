@@ -60,24 +60,24 @@ class RunTreePanel(QFrame):
         super().__init__(parent)
         self.setObjectName("left")
         self._theme = theme
-        self._model = RunTreeModel(self)
+        self.model = RunTreeModel(self)
         self._search = QLineEdit()
-        self._tree = QTreeView()
+        self.tree = QTreeView()
         self._empty = role_label("sub")
         self._folder = FolderButton()
         self._folder.clicked.connect(self.folder_requested)
-        self._connect = QPushButton()
+        self.connect_button = QPushButton()
         self._history = QPushButton()
         self._search_icon = QAction(self)
         self._is_showing = False
         self._build()
         self._search.textChanged.connect(self.search_edited)
         self._search.returnPressed.connect(self._on_search_return_pressed)
-        self._connect.clicked.connect(self.connect_requested)
+        self.connect_button.clicked.connect(self.connect_requested)
         self._history.clicked.connect(self.history_requested)
-        self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
-        self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
-        self._model.rowsInserted.connect(self._on_model_rows_inserted)
+        self.tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
+        self.tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
+        self.model.rowsInserted.connect(self._on_model_rows_inserted)
         add_shortcut("find_run", self, self._on_find_activated)
         theme.palette_changed.connect(self._on_theme_palette_changed)
         self._on_theme_palette_changed()
@@ -91,10 +91,12 @@ class RunTreePanel(QFrame):
         )
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
-        self._tree.setAccessibleName(self.tr("Runs by host"))
-        self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("Show the runs on another machine, over ssh (Ctrl+H)"))
+        self.tree.setAccessibleName(self.tr("Runs by host"))
+        self.connect_button.setText(self.tr("Connect to a host\u2026"))
+        self.connect_button.setAccessibleName(self.connect_button.text())
+        self.connect_button.setToolTip(
+            self.tr("Show the runs on another machine, over ssh (Ctrl+H)")
+        )
         self._history.setToolTip(
             self.tr("All recorded runs: find, rename, annotate and remove them (Ctrl+Shift+H)")
         )
@@ -108,10 +110,10 @@ class RunTreePanel(QFrame):
         """
         # A row that goes hands its place on, and with it the choice: nobody chose that.
         self._is_showing = True
-        self._model.show_rows(hosts)
-        index = self._model.index_of(selected or "")
-        if index != self._tree.currentIndex():
-            self._tree.setCurrentIndex(index)
+        self.model.show_rows(hosts)
+        index = self.model.index_of(selected or "")
+        if index != self.tree.currentIndex():
+            self.tree.setCurrentIndex(index)
         self._is_showing = False
         self._empty.setText(empty_text)
         self._empty.setVisible(not hosts)
@@ -134,17 +136,17 @@ class RunTreePanel(QFrame):
     def _build(self) -> None:
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        self._tree.setModel(self._model)
-        self._tree.setItemDelegate(RunRowDelegate(self._theme, self._tree))
-        self._tree.setHeaderHidden(True)
-        self._tree.setRootIsDecorated(False)
-        self._tree.setIndentation(0)
-        self._tree.setItemsExpandable(False)
-        self._tree.setMouseTracking(True)
-        self._tree.setFrameShape(QFrame.Shape.NoFrame)
-        self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
-        self._tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tree.setModel(self.model)
+        self.tree.setItemDelegate(RunRowDelegate(self._theme, self.tree))
+        self.tree.setHeaderHidden(True)
+        self.tree.setRootIsDecorated(False)
+        self.tree.setIndentation(0)
+        self.tree.setItemsExpandable(False)
+        self.tree.setMouseTracking(True)
+        self.tree.setFrameShape(QFrame.Shape.NoFrame)
+        self.tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)
@@ -156,39 +158,39 @@ class RunTreePanel(QFrame):
         column.setSpacing(10)
         column.addWidget(self._search)
         column.addWidget(self._empty)
-        column.addWidget(self._tree, 1)
+        column.addWidget(self.tree, 1)
         column.addWidget(self._history)
         column.addWidget(self._folder)
-        column.addWidget(self._connect)
+        column.addWidget(self.connect_button)
 
     @Slot(QPoint)
     def _on_tree_menu_requested(self, at: QPoint) -> None:
         # A run's menu is that of its host: the keyboard reaches runs only.
-        index = self._tree.indexAt(at)
-        host = self._model.host_at(index) or self._model.host_at(index.parent())
+        index = self.tree.indexAt(at)
+        host = self.model.host_at(index) or self.model.host_at(index.parent())
         if host is not None and host.address:
-            self.host_menu_requested.emit(host.address, self._tree.viewport().mapToGlobal(at))
+            self.host_menu_requested.emit(host.address, self.tree.viewport().mapToGlobal(at))
 
     @Slot(QModelIndex, QModelIndex)
     def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         del previous
-        run = self._model.run_at(current)
+        run = self.model.run_at(current)
         if run is not None and not self._is_showing:
             self.run_chosen.emit(run)
 
     @Slot()
     def _on_search_return_pressed(self) -> None:
-        first = self._model.first_run()
+        first = self.model.first_run()
         if first.isValid():
-            self._tree.setFocus(Qt.FocusReason.OtherFocusReason)
-            self._tree.setCurrentIndex(first)
+            self.tree.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.tree.setCurrentIndex(first)
 
     @Slot(QModelIndex, int, int)
     def _on_model_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
         del first, last
-        self._tree.expand(parent)
+        self.tree.expand(parent)
         if not parent.isValid():
-            self._tree.expandAll()
+            self.tree.expandAll()
 
     @Slot()
     def _on_find_activated(self) -> None:
@@ -199,8 +201,8 @@ class RunTreePanel(QFrame):
     def _on_theme_palette_changed(self) -> None:
         self._search_icon.setIcon(self._theme.icon("search", "mute"))
         self._history.setIcon(self._theme.icon("history", "mute"))
-        self._connect.setIcon(self._theme.icon("plus", "mute"))
-        self._tree.viewport().update()
+        self.connect_button.setIcon(self._theme.icon("plus", "mute"))
+        self.tree.viewport().update()
 
 
 _HOST_HEIGHT = 34

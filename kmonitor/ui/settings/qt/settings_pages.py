@@ -245,14 +245,14 @@ class HistoryPage(QWidget):
         self._stored = role_label("body")
         self._fixed = role_label("body")
         self._trouble = role_label("body")
-        self._days = QLineEdit()
+        self.days = QLineEdit()
         self._size = QLineEdit()
         self._notes = role_label("sub")
-        self._days_row = SettingRow([self._days])
+        self._days_row = SettingRow([self.days])
         self._size_row = SettingRow([self._size])
         self._build()
         self._set_texts()
-        for field in (self._days, self._size):
+        for field in (self.days, self._size):
             field.editingFinished.connect(self._on_field_editing_finished)
             field.textEdited.connect(self._on_field_text_edited)
 
@@ -265,11 +265,11 @@ class HistoryPage(QWidget):
         self._size_row.explain(
             self.tr("While the history is larger than this, runs are removed, oldest first.")
         )
-        self._days.setAccessibleName(self.tr("Days of history"))
+        self.days.setAccessibleName(self.tr("Days of history"))
         self._size.setAccessibleName(self.tr("Size of the history"))
-        for field in (self._days, self._size):
+        for field in (self.days, self._size):
             field.setPlaceholderText(self.tr("all"))
-        self._days.setToolTip(self.tr("Number of days; leave empty to keep all runs"))
+        self.days.setToolTip(self.tr("Number of days; leave empty to keep all runs"))
         self._size.setToolTip(self.tr("For example, 20 GiB; leave empty for no limit"))
         self._notes.setText(
             self.tr(
@@ -301,12 +301,12 @@ class HistoryPage(QWidget):
     def revert(self) -> None:
         """Show the bounds in force again."""
         self._handed_on = None
-        self._days.setText(self._shown[0])
+        self.days.setText(self._shown[0])
         self._size.setText(self._shown[1])
         self._check()
 
     def _build(self) -> None:
-        for field in (self._days, self._size):
+        for field in (self.days, self._size):
             field.setFixedWidth(_FIELD_PX)
             field.setMaxLength(40)
         set_tone(self._fixed, "warn")
@@ -327,7 +327,7 @@ class HistoryPage(QWidget):
         self._trouble.hide()
 
     def _check(self) -> tuple[FieldValue, FieldValue]:
-        days = parse_days_field(self._days.text())
+        days = parse_days_field(self.days.text())
         size = parse_size_field(self._size.text())
         self._days_row.refuse(days.why_not)
         self._size_row.refuse(size.why_not)
@@ -341,7 +341,7 @@ class HistoryPage(QWidget):
 
     @Slot()
     def _on_field_editing_finished(self) -> None:
-        if (self._days.text(), self._size.text()) == self._shown:
+        if (self.days.text(), self._size.text()) == self._shown:
             return
         days, size = self._check()
         if days.value is None or size.value is None:

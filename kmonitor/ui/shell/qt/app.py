@@ -59,6 +59,9 @@ class KmonitorApp(QObject):
     Attributes:
         workspace: State of the window.
         charts_controller: Controller of the charts, None until they are loaded.
+        hosts: Controller of the hubs, None until it is loaded.
+        audit: Controller of the audit log's window.
+        alerts: Controller of the alerts.
         status: Exit status so far.
         has_left: True once the window should end, possibly before it runs.
         opens_again: True if a new window should open then, for example after a change of the
@@ -90,7 +93,7 @@ class KmonitorApp(QObject):
         self._shared_theme = Theme(self)
         self._theme = ThemeController(qt, self._shared_theme, self)
         self._apply_settings()
-        self._hosts: HostsController | None = None
+        self.hosts: HostsController | None = None
         self._hub_starter: HubStarter | None = None
         self.workspace = Workspace(clock=SystemClock(), user=_user())
         self.window = MainWindow(self._shared_theme)
@@ -100,8 +103,8 @@ class KmonitorApp(QObject):
             *(DemoLauncher(folders, self), self._language, folders),
         )
         self.controller = WindowController(parts, self._settings, self)
-        self._audit = AuditController(self.window, self.workspace, self._shared_theme, self)
-        self._alerts = AlertController(
+        self.audit = AuditController(self.window, self.workspace, self._shared_theme, self)
+        self.alerts = AlertController(
             self.window,
             self.workspace,
             folders.settings,
@@ -135,7 +138,7 @@ class KmonitorApp(QObject):
             self.window.status.show_note(" ".join(self._language.why_not))
         # Nothing is to disturb a screenshot.
         if self._options.screenshot is None and self._options.shown is None:
-            self._alerts.start()
+            self.alerts.start()
             CrashController(self.window, self).offer(self._log.crashes)
         QTimer.singleShot(0, self._on_shell_shown)
         if self._options.quit_after_s is not None:
@@ -147,13 +150,13 @@ class KmonitorApp(QObject):
         """Save the settings and stop all threads; the hub and the trainings continue."""
         self._save_settings()
         self.controller.stop()
-        self._alerts.stop()
+        self.alerts.stop()
         self.folder_opener.stop()
         self.export.stop()
         self.model_file.stop()
         self._screenshot_timer.stop()
-        if self._hosts is not None:
-            self._hosts.stop()
+        if self.hosts is not None:
+            self.hosts.stop()
         if self._hub_starter is not None:
             self._hub_starter.stop()
         self._garbage.stop()
@@ -179,7 +182,7 @@ class KmonitorApp(QObject):
         self.window.closed.connect(self._leave)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
-        self._alerts.run_requested.connect(self.workspace.select)
+        self.alerts.run_requested.connect(self.workspace.select)
         self.controller.choices.reopening_requested.connect(self._on_choices_reopening_requested)
         self._screenshot_timer.due.connect(self._on_screenshot_timer_due)
 
@@ -188,8 +191,8 @@ class KmonitorApp(QObject):
         hosts_module = importlib.import_module("kmonitor.ui.hosts.qt.hosts_controller")
         hosts: HostsController = hosts_module.HostsController(self._folders, self.workspace, self)
         hosts.local_bridge.link_changed.connect(self._on_bridge_link_changed)
-        self._audit.attach(hosts)
-        self._hosts = hosts
+        self.audit.attach(hosts)
+        self.hosts = hosts
         self.controller.hosts.attach(hosts)
         self.controller.preferences.attach(hosts.local_bridge)
         hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
@@ -222,8 +225,8 @@ class KmonitorApp(QObject):
         )
         self.charts_controller = charts
         self.controller.attach_controller(charts)
-        self._alerts.attach_controller(charts)
-        self.export.attach(self._hosts, charts)
+        self.alerts.attach_controller(charts)
+        self.export.attach(self.hosts, charts)
         self.charts_s = time.monotonic() - self._started_s
         _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
 
@@ -236,8 +239,8 @@ class KmonitorApp(QObject):
     def _on_controller_retry_requested(self) -> None:
         if self._hub_starter is not None:
             self._hub_starter.check_now()
-        if self._hosts is not None:
-            self._hosts.local_bridge.retry_now()
+        if self.hosts is not None:
+            self.hosts.local_bridge.retry_now()
 
     @Slot()
     def _on_controller_settings_changed(self) -> None:
@@ -252,8 +255,8 @@ class KmonitorApp(QObject):
     def _on_hub_starter_hub_found(self) -> None:
         self.workspace.link.trouble("")
         self.workspace.changed.add("link")
-        if self._hosts is not None:
-            self._hosts.local_bridge.retry_now()
+        if self.hosts is not None:
+            self.hosts.local_bridge.retry_now()
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:

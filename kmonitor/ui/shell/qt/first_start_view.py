@@ -25,6 +25,7 @@ class FirstStartPanel(QFrame):
 
     Attributes:
         choices: Theme, language and guide, at the page's foot.
+        connect_button: Opens the dialog that connects to a host.
     """
 
     demo_requested = Signal()
@@ -41,7 +42,7 @@ class FirstStartPanel(QFrame):
         self._snippet = role_label("snippet", SNIPPET)
         self._copy = QPushButton()
         self._demo = QPushButton()
-        self._connect = QPushButton()
+        self.connect_button = QPushButton()
         self._folder = FolderButton()
         self._note = role_label("meta")
         self._about = role_label("meta")
@@ -50,7 +51,7 @@ class FirstStartPanel(QFrame):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._demo.clicked.connect(self.demo_requested)
         self._folder.clicked.connect(self.folder_requested)
-        self._connect.clicked.connect(self.connect_requested)
+        self.connect_button.clicked.connect(self.connect_requested)
         theme.palette_changed.connect(self._on_theme_palette_changed)
         self._on_theme_palette_changed()
         self._set_texts()
@@ -68,9 +69,11 @@ class FirstStartPanel(QFrame):
         self._demo.setToolTip(
             self.tr("A real training run that takes about a minute, in its own process")
         )
-        self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setToolTip(self.tr("Show the runs on another machine, over ssh (Ctrl+H)"))
-        self._connect.setAccessibleName(self._connect.text())
+        self.connect_button.setText(self.tr("Connect to a host\u2026"))
+        self.connect_button.setToolTip(
+            self.tr("Show the runs on another machine, over ssh (Ctrl+H)")
+        )
+        self.connect_button.setAccessibleName(self.connect_button.text())
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
     def show_state(self, state: FirstStartState) -> None:
@@ -106,7 +109,7 @@ class FirstStartPanel(QFrame):
         buttons.addWidget(self._copy)
         buttons.addWidget(self._demo)
         buttons.addWidget(self._folder)
-        buttons.addWidget(self._connect)
+        buttons.addWidget(self.connect_button)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 24, 24, 24)

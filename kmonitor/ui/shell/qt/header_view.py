@@ -263,13 +263,13 @@ class HeaderPanel(QFrame):
         self._mark = QLabel()
         self._name = role_label("brand", "kmonitor")
         self._brand = QFrame()
-        self._title = ElidedLabel("title")
-        self._subtitle = ElidedLabel("meta", at_end=True)
-        self._chips = ChipRow(theme)
-        self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
+        self.title = ElidedLabel("title")
+        self.subtitle = ElidedLabel("meta", at_end=True)
+        self.chips = ChipRow(theme)
+        self._middle = _TitleAndChips(self.title, self.subtitle, self.chips)
         self._axis = SegmentedControl(self._axis_titles(), "")
         self._live = QPushButton()
-        self._theme_button = QPushButton()
+        self.theme_button = QPushButton()
         self._help = QPushButton()
         self.add_chart = QPushButton()
         self._view_parts: tuple[QWidget, ...] = (self._axis, self.add_chart, self._live)
@@ -286,9 +286,9 @@ class HeaderPanel(QFrame):
         self.add_chart.setAccessibleName(self.tr("Add a chart"))
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
-        self._theme_button.setAccessibleName(self.tr("Theme and language"))
+        self.theme_button.setAccessibleName(self.tr("Theme and language"))
         tooltip = self.tr("Theme and language; settings, alerts, export, report and audit")
-        self._theme_button.setToolTip(tooltip)
+        self.theme_button.setToolTip(tooltip)
         self.show_live(is_live=self._is_live)
 
     def set_left_width(self, width_px: int) -> None:
@@ -298,9 +298,9 @@ class HeaderPanel(QFrame):
 
     def show_state(self, state: HeaderState) -> None:
         """Show this run; an empty state leaves only brand, theme and help."""
-        self._title.setText(state.title)
-        self._subtitle.setText(state.subtitle)
-        self._chips.show_chips(state.chips)
+        self.title.setText(state.title)
+        self.subtitle.setText(state.subtitle)
+        self.chips.show_chips(state.chips)
         self._middle.lay_out()
         self._has_run = bool(state.title)
         self._show_parts()
@@ -378,19 +378,19 @@ class HeaderPanel(QFrame):
         row.setSpacing(8)
         row.addWidget(self._brand)
         row.addWidget(self._middle, 1)
-        for part in (*self._view_parts, self._theme_button, self._help):
+        for part in (*self._view_parts, self.theme_button, self._help):
             row.addWidget(part, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def _connect(self) -> None:
-        self._theme_button.setProperty("kind", "icon")
+        self.theme_button.setProperty("kind", "icon")
         self._help.setProperty("kind", "icon")
         self.add_chart.setProperty("kind", "icon")
         self.add_chart.clicked.connect(self.add_chart_requested)
         self._live.setMinimumWidth(_LIVE_WIDTH)
         self._axis.chosen.connect(self.x_axis_chosen)
-        self._chips.chip_clicked.connect(self.state_opened)
+        self.chips.chip_clicked.connect(self.state_opened)
         self._live.clicked.connect(self._on_live_clicked)
-        self._theme_button.clicked.connect(self._on_theme_button_clicked)
+        self.theme_button.clicked.connect(self._on_theme_button_clicked)
         self._help.clicked.connect(self.help_requested)
         self._shared_theme.palette_changed.connect(self._on_theme_palette_changed)
 
@@ -400,7 +400,7 @@ class HeaderPanel(QFrame):
     def _show_parts(self) -> None:
         for part in self._view_parts:
             part.setVisible(self._has_run and self._has_charts and not self._is_other_page)
-        for part in (self._title, self._subtitle, self._chips):
+        for part in (self.title, self.subtitle, self.chips):
             part.setVisible(not self._is_other_page)
 
     @Slot()
@@ -429,7 +429,7 @@ class HeaderPanel(QFrame):
         alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
         alerts.setToolTip(self.tr("Configure alerts (Ctrl+L)"))
         alerts.setData(_ALERTS)
-        if self._title.text():
+        if self.title.text():
             self._add_files(menu)
         model = menu.addAction(self.tr("Open model file\u2026"), key_sequence("model_file"))
         model.setToolTip(self.tr("Memory map and contents of a model file (Ctrl+Shift+O)"))
@@ -438,7 +438,7 @@ class HeaderPanel(QFrame):
         audit.setToolTip(self.tr("Audit log of the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
-        menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
+        menu.popup(self.theme_button.mapToGlobal(self.theme_button.rect().bottomLeft()))
 
     def _add_languages(self, menu: QMenu) -> None:
         languages = menu.addMenu(self.tr("Language"))
@@ -493,7 +493,7 @@ class HeaderPanel(QFrame):
             if self._is_live
             else self._shared_theme.icon("play", "warn")
         )
-        self._theme_button.setIcon(self._shared_theme.icon(_THEME_ICONS[self._theme], "mute"))
+        self.theme_button.setIcon(self._shared_theme.icon(_THEME_ICONS[self._theme], "mute"))
         self._help.setIcon(self._shared_theme.icon("help", "mute"))
         self.add_chart.setIcon(self._shared_theme.icon("plus", "mute"))
 

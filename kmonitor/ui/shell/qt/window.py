@@ -64,6 +64,7 @@ class MainWindow(QMainWindow):
         event_log: The log's page in `records`.
         cards: Cards of the four metrics, also while they are hidden.
         panel_sizes: Sizes of the panels around the charts.
+        centre: The charts, or the page in their place.
     """
 
     closed = Signal()
@@ -94,7 +95,7 @@ class MainWindow(QMainWindow):
         self._central = QWidget()
         self._charts_page = QWidget()
         self._pages = QStackedWidget()
-        self._centre = QStackedWidget()
+        self.centre = QStackedWidget()
         self._has_runs: bool | None = None
         self._has_hosts = False
         self._study: QWidget | None = None
@@ -118,21 +119,21 @@ class MainWindow(QMainWindow):
         self._has_runs = has_runs
         self._has_hosts = has_hosts
         self._study = None
-        self._centre.setCurrentWidget(self.charts if has_runs else self.first_start)
+        self.centre.setCurrentWidget(self.charts if has_runs else self.first_start)
         self.run_tree.setVisible(has_runs or has_hosts)
         self.actions_panel.setVisible(has_runs)
         self._fit_to_size()
 
     def hold_study(self, page: QWidget) -> None:
         """Add a page that can replace the charts."""
-        self._centre.addWidget(page)
+        self.centre.addWidget(page)
 
     def show_study(self, page: QWidget | None) -> None:
         """Show a study's page, which also covers actions and records; None: the charts."""
         if self._study is page or self._has_runs is not True:
             return
         self._study = page
-        self._centre.setCurrentWidget(self.charts if page is None else page)
+        self.centre.setCurrentWidget(self.charts if page is None else page)
         self.actions_panel.setVisible(page is None)
         self.panel_sizes.edges["right"].setVisible(page is None)
         self._show_other_page()
@@ -184,7 +185,7 @@ class MainWindow(QMainWindow):
             return (self.header, self._pages)
         notices = (self.crash_notice, self.banner)
         sides = (self.actions_panel, self.records)
-        return (self.header, self.run_tree, *notices, self._centre, *sides)
+        return (self.header, self.run_tree, *notices, self.centre, *sides)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -244,8 +245,8 @@ class MainWindow(QMainWindow):
         central.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
     def _build_charts_page(self) -> None:
-        self._centre.addWidget(self.charts)
-        self._centre.addWidget(self.first_start)
+        self.centre.addWidget(self.charts)
+        self.centre.addWidget(self.first_start)
         middle = QVBoxLayout()
         beside = SIZES.gutter - EDGE_PX
         middle.setContentsMargins(beside, SIZES.gutter, beside, SIZES.gutter)
@@ -254,7 +255,7 @@ class MainWindow(QMainWindow):
         middle.addWidget(self.banner)
         charts = QVBoxLayout()
         charts.setSpacing(0)
-        charts.addWidget(self._centre, 1)
+        charts.addWidget(self.centre, 1)
         charts.addWidget(self.panel_sizes.edges["below"])
         charts.addWidget(self.records)
         middle.addLayout(charts, 1)

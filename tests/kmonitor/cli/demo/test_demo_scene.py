@@ -26,7 +26,7 @@ def test_ctrl_c_after_the_story_ends_the_demo_as_its_text_says(
 ):
     with DemoScene(folders, []) as scene:
         window = Interrupted([sys.executable, "-c", "import time; time.sleep(60)"])
-        scene._window = window
+        scene.window = window
         scene.wait_for_window()
         assert window.poll() is None
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kmonitor.cli.doctor.command import _metrics_findings
+from kmonitor.cli.doctor.command import metrics_findings
 from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.messages.events import Sample
 from kmonitor_agent.wire.messages.unions import HubReply
@@ -92,7 +92,7 @@ def test_it_does_not_start_with_what_is_no_address(
     ],
 )
 def test_doctor_says_who_may_read(url: str, state: str, who: str):
-    (finding,) = _metrics_findings(msgspec.structs.replace(told_hub(), prometheus=url))
+    (finding,) = metrics_findings(msgspec.structs.replace(told_hub(), prometheus=url))
 
     assert finding.state == state
     assert who in finding.found

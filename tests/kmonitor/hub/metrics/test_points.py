@@ -103,7 +103,7 @@ def test_a_run_that_ended_leaves_and_its_reclaims_stay_counted(
     assert not [labels for labels in found if "net" in labels]
     assert found["kmonitor_runs", "finished"] == 1
     assert found["kmonitor_reclaims_total", "reload", "done"] == 1
-    assert book._by_run == {}
+    assert book.by_run == {}
 
 
 def test_reclaims_are_counted_from_nothing_on(parts: HubParts, book: RunMetricsStore):

@@ -29,7 +29,7 @@ def test_tables_that_cannot_be_made_leave_an_empty_database(
 ):
     path = tmp_path / "hub.sqlite3"
     with monkeypatch.context() as failing:
-        failing.setattr(schema, "_TABLES", (*schema._TABLES, "NO SQL"))
+        failing.setattr(schema, "TABLES", (*schema.TABLES, "NO SQL"))
         with pytest.raises(sqlite3.OperationalError):
             open_writer(path)
 

@@ -129,4 +129,4 @@ def test_memory_is_the_median_and_time_the_least(monkeypatch: pytest.MonkeyPatch
 
 
 def _told(n_bytes: int, seconds: float) -> Any:
-    return load_cost._LoadReply(peak_bytes=n_bytes, resident_bytes=n_bytes, seconds=seconds)
+    return load_cost.LoadCostReply(peak_bytes=n_bytes, resident_bytes=n_bytes, seconds=seconds)

@@ -21,7 +21,6 @@ def test_before_the_first_answer_the_hub_is_starting_not_lost():
 
 def test_a_live_hub_says_where_it_is_and_how_much_comes():
     link = ConnectionStatus()
-    assert link._live_text() == link._hub_text() == ""
     link.connected(told_hub())
     link.tick(100.0)
     link.count_rows(500)

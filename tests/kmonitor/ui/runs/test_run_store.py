@@ -123,7 +123,16 @@ def test_names_lose_what_would_turn_the_panel_around():
     assert shown is not None
     assert shown.name.replace("\N{REPLACEMENT CHARACTER}", "?") == "fold?3? 训练 x?"
     assert shown.host == "gpu\N{REPLACEMENT CHARACTER}1"
-    assert book._find("fold\u202e3\u2066 训练\u3000x\x07") == "a"
+
+
+def test_a_run_is_wanted_by_the_name_that_its_script_gave_it():
+    name = "fold\u202e3\u2066 训练\u3000x\x07"
+    book = RunStore()
+    book.want(name)
+
+    book.apply_reply(told_runs(made_up_run("b"), made_up_run("a", name=name)))
+
+    assert book.selected == "a"
 
 
 def test_a_run_keeps_its_colour_and_a_seventh_is_dashed():

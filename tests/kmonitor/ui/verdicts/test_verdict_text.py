@@ -83,7 +83,7 @@ def test_each_kind_of_unit_has_its_words(per: str):
 
 def test_units_that_are_missing_are_those_of_the_judgement():
     assert verdict_text.MIN_UNITS == growth.MIN_UNITS
-    assert growth.MIN_UNITS + verdict_text._MORE_UNITS == growth.MIN_UNITS + detectors.TO_ALARM - 1
+    assert growth.MIN_UNITS + verdict_text.MORE_UNITS == growth.MIN_UNITS + detectors.TO_ALARM - 1
 
 
 def test_measuring_says_when_more_is_known_and_no_arithmetic():

@@ -186,7 +186,7 @@ def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
 ):
     record = team.started_run(pid=1)
     committed(team)
-    execute, look_again = BoundedConnection.execute, TeamDatabase._check_commit
+    execute, look_again = BoundedConnection.execute, TeamDatabase.check_commit
     hanging: list[psutil.Process] = []
 
     def hangs_at_commit(
@@ -203,7 +203,7 @@ def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
         look_again(*arguments)
 
     monkeypatch.setattr(BoundedConnection, "execute", hangs_at_commit)
-    monkeypatch.setattr(TeamDatabase, "_check_commit", goes_on_meanwhile)
+    monkeypatch.setattr(TeamDatabase, "check_commit", goes_on_meanwhile)
     team.take(record, Sample(t_s=1.0))
 
     assert not team.event_log.commit()
@@ -257,7 +257,7 @@ def test_hours_without_the_server_take_no_more_memory_than_the_runs(
             assert not team.event_log.commit()
         team.clock.move(2.0)
 
-    assert len(team.event_log._pending.runs) == 1
+    assert len(team.event_log.pending.runs) == 1
     caplog.clear()
 
 
