@@ -25,7 +25,8 @@ class DiskFile:
 
     HDF5 cannot close a file whose last writes fail: it keeps the descriptor, and with it the space
         of the deleted file, and fails again at the process's end. So a failed write is reported to
-        HDF5 as done.
+        HDF5 as done, as is one after the file was closed: a signal's handler may raise before
+        HDF5 has closed its own.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,6 +90,8 @@ class DiskFile:
         rest = memoryview(data).cast("B")
         length = rest.nbytes
         self._is_flushed = False
+        if self._file.closed:
+            return length
         try:
             check_file_limit(self._file.tell() + length)
             while rest.nbytes and self._failure is None:
@@ -100,17 +103,17 @@ class DiskFile:
         return length
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        return offset if self._file.closed else self._file.seek(offset, whence)
 
     def tell(self) -> int:
         """Position, bytes."""
-        return self._file.tell()
+        return 0 if self._file.closed else self._file.tell()
 
     def truncate(self, size: int | None = None) -> int:
-        wanted = self._file.tell() if size is None else size
+        wanted = self.tell() if size is None else size
         self._is_flushed = False
         try:
-            if self._failure is None:
+            if self._failure is None and not self._file.closed:
                 check_file_limit(wanted)
                 self._file.truncate(wanted)
         except OSError as exc:

@@ -253,6 +253,16 @@ def test_what_a_signals_handler_raises_where_hdf5_calls_us_arrives(
     assert list(folder.iterdir()) == []
 
 
+def test_an_hdf5_file_that_outlives_its_file_goes_quietly(tmp_path: Path):
+    with DiskFile(tmp_path / "new") as disk:
+        file = h5py.File(disk, "w")
+        file["values"] = np.ones(100_000)
+
+    file.close()
+
+    assert not file
+
+
 def test_a_file_that_a_signals_handler_keeps_from_being_used_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
