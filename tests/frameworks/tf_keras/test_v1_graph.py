@@ -172,7 +172,7 @@ def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
         ("v1 optimizer", "use rebuild=make_model"),
         ("session", "set_session(session)"),
         ("graph", "with graph.as_default()"),
-        ("rebuild differs", "other variables"),
+        ("rebuild differs", "different variables"),
         ("rebuild no function", "use rebuild=make_model, without ()"),
     ],
 )
