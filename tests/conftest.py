@@ -78,21 +78,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-MANY_OBJECTS = 100_000
-
-
-@pytest.fixture(autouse=True, scope="module")
-def objects_of_a_module_are_not_walked_by_the_next() -> Iterator[None]:
-    """Freeze the objects that outlive a module: Keras and TensorFlow keep hundreds of thousands.
-
-    Each collection, and each of our counts, would walk over them in all modules that follow.
-    """
-    yield
-    if len(gc.get_objects()) > MANY_OBJECTS:
-        gc.collect()
-        gc.freeze()
-
-
 @pytest.fixture(autouse=True)
 def kmonitor_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every file and socket of ours below this test's own folder."""
