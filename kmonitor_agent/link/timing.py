@@ -14,8 +14,9 @@ class Timing:
         drain_s: Time between two checks of the queue, which leave the emitter a mere append and
             cost 0.04% of a core; at 100 ms the cost was twice as high.
         write_s: Time between two writes of events to the spool. A kill may lose this time and that
-            until the next check. An event after a pause is written when the queue is checked.
-            With epochs of 0.3 s, writing at each check cost 0.1% of a core more.
+            until the next check. An event after a pause, or one that somebody has to know, is
+            written when the queue is checked. With epochs of 0.3 s, writing at each check cost
+            0.1% of a core more.
         still_s: Time without an event after which the thread stops polling and is woken by the
             next event, so that an idle program is left in peace.
         hello_s: Time between two hellos until the hub's welcome.

@@ -77,8 +77,7 @@ class DeferredSignals:
             if self._handlers:
                 self._restore_handlers()
         finally:
-            self._is_held = False
-            pending, self._pending = self._pending, []
+            pending = self._release()
             if faults is not None and self._failed is not None:
                 failed, self._failed = self._failed, None
                 faults.record("signals", failed)
@@ -136,9 +135,14 @@ class DeferredSignals:
         try:
             yield
         finally:
-            self._is_held = False
-            pending, self._pending = self._pending, []
-            self._raise_again(pending)
+            self._raise_again(self._release())
+
+    def _release(self) -> list[int]:
+        """End the hold; the signals that came in it."""
+        self._is_held = False
+        pending = self._pending
+        self._pending = []
+        return pending
 
     def _watch(self) -> None:
         for number in _VALID_SIGNALS:

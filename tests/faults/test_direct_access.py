@@ -47,7 +47,6 @@ from tests.support.direct_hub import (
     listening,
     new_keys,
 )
-from tests.support.exits import exit_now
 from tests.support.links import LinkUnderTest, sample, session_started
 from tests.support.waiting import wait_until
 
@@ -498,7 +497,7 @@ def _as_nobody(act: Callable[[], list[str]]) -> list[str]:
             os.setuid(NOBODY)
             os.write(writer, msgspec.json.encode(act()))
         finally:
-            exit_now(0)
+            os._exit(0)
     os.close(writer)
     with open(reader, "rb") as told:  # noqa: PTH123 - a descriptor
         found = told.read()

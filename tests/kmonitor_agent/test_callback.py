@@ -43,7 +43,6 @@ from tests.support.callback_fits import (
     of,
     small_model,
 )
-from tests.support.exits import exit_now
 from tests.support.recorders import hear, recorder_of
 from tests.support.reloading import KERAS
 from tests.support.spooled import spooled_events
@@ -545,7 +544,7 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
         # Only our hooks: TensorFlow itself does not survive a fork.
         monitor.set_model(small_model)
         monitor.on_train_begin()
-        exit_now(len(recorder.open_fits()))
+        os._exit(len(recorder.open_fits()))
     status = os.waitpid(child, 0)[1]
 
     assert os.waitstatus_to_exitcode(status) == before == 0

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support.exits import exit_now
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S
 
@@ -125,7 +124,7 @@ def _become(words: list[str], environ: dict[str, str], out: int, err: int) -> No
 
         os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
     finally:
-        exit_now(status)
+        os._exit(status)
 
 
 def _wait(child: int) -> int | None:

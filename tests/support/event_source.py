@@ -16,7 +16,6 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
-from tests.support.exits import exit_now
 from tests.support.waiting import DEADLINE_S
 
 _TICK_S = 0.01
@@ -52,7 +51,7 @@ def main() -> None:
     emitted_s, confirmed_s = _emit(link, count, per_s)
     if sys.argv[3:] == ["die"]:
         _tell({"run": run, "count": count})
-        exit_now(9)
+        os._exit(9)
     link.close(timeout_s=10.0)
     waits = sorted(b - a for a, b in zip(emitted_s, confirmed_s, strict=True))
     _tell(

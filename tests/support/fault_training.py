@@ -29,7 +29,6 @@ from typing import Any, Final
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-from tests.support.exits import exit_now
 from tests.support.fault_sites import SITES, Injection, install
 
 install()
@@ -198,7 +197,7 @@ class Training:
             # It takes longer than the training: TensorFlow's modules are many.
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
-            exit_now(self._status)
+            os._exit(self._status)
 
     def _write(self) -> None:
         SITES.is_armed = False

@@ -20,7 +20,6 @@ from types import FrameType
 from typing import Any, Final
 
 from kmonitor.hub import loop, service
-from tests.support.exits import exit_now
 from tests.support.source_tree import ROOT
 
 AUDITED: Final = frozenset(
@@ -129,7 +128,7 @@ def _forked(home: Path, heard: Heard) -> int:
     finally:
         with suppress(BaseException):
             sys.stderr.flush()
-        exit_now(status)
+        os._exit(status)
 
 
 def _listen(heard: Heard) -> None:

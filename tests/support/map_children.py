@@ -12,8 +12,6 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.exits import exit_now
-
 
 class NoAnswer(Exception):
     """A question without an answer from its process; others can be asked."""
@@ -87,7 +85,7 @@ def _main() -> None:
             except Exception as exc:  # noqa: BLE001 - goes to the caller
                 answer = f"{_FAILED}{type(exc).__name__} {exc}".splitlines()[0]
             print(answer, flush=True)  # noqa: T201 - the answer
-            exit_now(0)
+            os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:
             print(f"{_FAILED}it ended by {status}", flush=True)  # noqa: T201 - the answer

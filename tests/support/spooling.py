@@ -22,7 +22,6 @@ from kmonitor_agent.recording.process_facts import default_run_name, session_sta
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import Sample, SessionEnded
 from kmonitor_agent.wire.messages.fields import new_id
-from tests.support.exits import exit_now
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +123,7 @@ def main() -> None:
     for line in sys.stdin:
         order = line.strip()
         if order == "die":
-            exit_now(9)
+            os._exit(9)
         if order == "end":
             break
         for _ in range(int(order)):

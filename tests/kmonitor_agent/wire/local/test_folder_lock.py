@@ -9,7 +9,6 @@ from typing import Never
 import pytest
 
 from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, FolderLock
-from tests.support.exits import exit_now
 
 HOLD = """
 import sys, pathlib
@@ -80,7 +79,7 @@ def test_a_forked_child_can_let_go_of_its_copy_without_freeing_the_lock(tmp_path
     pid = os.fork()
     if pid == 0:
         lock.forget_in_child()
-        exit_now(0)
+        os._exit(0)
     os.waitpid(pid, 0)
 
     assert FolderLock.acquire(tmp_path) is None

@@ -17,7 +17,6 @@ from kmonitor_agent.wire.spool.format import (
 )
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 from tests.support.clock import MovedClock
-from tests.support.exits import exit_now
 from tests.support.links import FACTS, body
 
 
@@ -218,7 +217,7 @@ def test_a_child_leaves_the_lock_to_its_parent(root: Path):
     pid = os.fork()
     if pid == 0:
         writer.forget_in_child()
-        exit_now(0)
+        os._exit(0)
     os.waitpid(pid, 0)
 
     assert RunSpool.acquire(root / "run1") is None
