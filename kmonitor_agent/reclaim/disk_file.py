@@ -45,8 +45,11 @@ class DiskFile:
 
     def __del__(self) -> None:
         # A signal's handler may raise before `__enter__`, and `open` before there is a file.
-        with contextlib.suppress(AttributeError):
+        # Python would print what is raised here, and `contextlib.suppress` may itself fail.
+        try:  # noqa: SIM105
             self._file.close()
+        except Exception:  # noqa: BLE001, S110
+            pass
 
     def __enter__(self) -> Self:
         return self
