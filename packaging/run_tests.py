@@ -1,75 +1,231 @@
 """Runs pytest as `make test` and `make test-full` do, and ends it where it takes too long."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections import Counter, deque
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from parts_of_tests import cut, file_of, files_of, name_of  # noqa: E402
+
+from tests.support.not_run import is_refused, what_is_not_run  # noqa: E402
+from tests.support.running_tests import NOTES  # noqa: E402
+
+TESTS = ROOT / "tests"
 
 LIMIT_S = 40 * 60
 FULL_LIMIT_S = 6 * 60 * 60
 """Longest time of a run, several times what it takes on two quiet cores."""
 
+AT_ONCE = 2
+"""Parts that run side by side: as many as the smallest machine that we promise has cores."""
+
 EXIT_TOO_LONG = 124
 """Exit status of a run that was ended, as that of timeout(1)."""
 
-NOTES = "KMONITOR_RUNNING_TESTS"
-"""Folder in which each process of pytest notes its test (`tests/support/running_tests.py`)."""
+_FAILED, _INTERRUPTED, _BAD_OPTIONS, _NO_TESTS = 1, 2, 4, 5
 
 
 def main(arguments: list[str]) -> int:
     """Run the tests and give pytest's status.
 
     Args:
-        arguments: `--full` for all of them, `--limit-s` for another limit; others go to pytest.
+        arguments: `--full` for all of them, `--limit-s` for another limit; paths choose tests, and
+            others go to pytest.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--limit-s", type=float)
-    given, options = parser.parse_known_args(arguments)
-    command = [sys.executable, "-m", "pytest", "-q", *_without_qt_plugin()]
-    if not given.full:
-        command += ["-m", "not full"]
-    # Two workers are as many as the smallest machine that we promise has cores. A file stays on
-    # one worker, so that what its fixtures start is started once; of the slowest tests one file
-    # holds most, which both workers share.
-    command += ["-n", "2", "--dist", "worksteal" if given.full else "loadfile"]
-    # A worker that died is not replaced: xdist 3.8 deadlocks when a new one joins `loadfile`.
-    # Without it the other worker continues, and the test that died is named.
-    command += ["--max-worker-restart=0", *options]
-    return run(command, given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S))
+    given, others = parser.parse_known_args(arguments)
+    paths = [each for each in others if _is_chosen(each)]
+    options = [each for each in others if each not in paths] + _without_qt_plugin()
+    parts = cut(ROOT, files_of(ROOT, paths or [str(TESTS)]))
+    limit_s = given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S)
+    began_s = time.monotonic()
+    status = run(parts, ["-m", "not full", *options], limit_s, is_all_printed=bool(others))
+    if not given.full or status == EXIT_TOO_LONG:
+        return status
+    # One file holds most of the slowest tests: they are shared test by test.
+    slowest = ["-m", "full", "-n", str(AT_ONCE), "--dist", "worksteal", "--max-worker-restart=0"]
+    left_s = limit_s - (time.monotonic() - began_s)
+    whole = [paths or [str(TESTS)]]
+    return run(whole, [*slowest, *options], left_s, is_all_printed=True) or status
 
 
-def run(command: list[str], limit_s: float) -> int:
-    """Run pytest, at most for `limit_s` seconds; its status, or `EXIT_TOO_LONG`."""
-    with tempfile.TemporaryDirectory(prefix="kmonitor-tests-") as notes:
-        environ = {**os.environ, NOTES: notes}
+def run(
+    parts: list[list[str]], options: list[str], limit_s: float, *, is_all_printed: bool = False
+) -> int:
+    """Run each part in a pytest of its own, at most for `limit_s` seconds altogether.
+
+    Args:
+        parts: Files, folders or ids of the tests of each part.
+        options: Options for each pytest.
+        limit_s: Longest time.
+        is_all_printed: Print also what a part prints that passed.
+
+    Returns:
+        pytest's status, or `EXIT_TOO_LONG`.
+    """
+    with tempfile.TemporaryDirectory(prefix="kmonitor-tests-") as folder:
+        ran = _Run(parts, options, Path(folder), is_all_printed=is_all_printed)
+        return ran.finish(limit_s)
+
+
+class _Run:
+    """Parts of the tests on some processes at once.
+
+    Args:
+        parts: Files, folders or ids of the tests of each part.
+        options: Options for each pytest.
+        folder: Where the parts note which test runs, what they print, and what came of them.
+        is_all_printed: Print also what a part prints that passed.
+    """
+
+    def __init__(
+        self, parts: list[list[str]], options: list[str], folder: Path, *, is_all_printed: bool
+    ) -> None:
+        self._waiting = deque(parts)
+        self._options = options
+        self._folder = folder
+        self._is_all_printed = is_all_printed
+        self._lock = threading.Lock()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._counts: Counter[str] = Counter()
+        self._failed: list[str] = []
+        self._statuses: set[int] = set()
+        self._started = 0
+        self._is_ended = False
+
+    def finish(self, limit_s: float) -> int:
+        """Run all parts, say what came of them, and give pytest's status or `EXIT_TOO_LONG`."""
+        began_s = time.monotonic()
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(AT_ONCE)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join(max(0.0, began_s + limit_s - time.monotonic()))
+            if any(thread.is_alive() for thread in threads):
+                self._print_running(limit_s)
+                return EXIT_TOO_LONG
+        except KeyboardInterrupt:
+            return _INTERRUPTED  # each pytest got it too
+        finally:
+            self._end_all()
+            for thread in threads:
+                thread.join()
+        self._print_end(time.monotonic() - began_s)
+        return self._status()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if self._is_ended or not self._waiting:
+                    return
+                part = self._waiting.popleft()
+                self._started += 1
+                name = f"part {self._started}"
+                process = self._running[name] = self._start(part, name)
+            began_s = time.monotonic()
+            status = process.wait()
+            with self._lock:
+                if self._is_ended:
+                    return
+                del self._running[name]
+                results = self._results(part, process.pid)
+                self._take(results, status)
+                self._print(name, part, results, time.monotonic() - began_s)
+                if status not in {0, _NO_TESTS} or self._is_all_printed:
+                    print(self._printed(name), flush=True)
+
+    def _start(self, part: list[str], name: str) -> "subprocess.Popen[bytes]":
+        environ = {**os.environ, NOTES: str(self._folder)}
         # Compiled modules are kept: each training, window and command of a test is a process that
         # would compile ours again.
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "pytest", "-q", *self._options, *part]
+        with (self._folder / name).open("wb") as file:
+            return subprocess.Popen(
+                command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=file
+            )
+
+    def _results(self, part: list[str], pid: int) -> dict[str, Any]:
+        """Read what a part noted; if it died, its other files are run again."""
         try:
-            return process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            running = _running(Path(notes))
-            print(f"\nThe tests took more than {limit_s:g} s and were ended. Still running:")
-            print("\n".join(f"  {name}" for name in running) or "  no test", flush=True)
-            return EXIT_TOO_LONG
-        except KeyboardInterrupt:
-            return process.wait()  # pytest got it too, and ends with its summary
-        finally:
-            _end_with_children(process)
+            return json.loads((self._folder / f"{pid}.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            note = self._folder / str(pid)
+        died_in = note.read_text(encoding="utf-8") if note.exists() else "before its first test"
+        others = [each for each in part if not file_of(each).endswith(file_of(died_in))]
+        if others and len(others) < len(part):
+            self._waiting.append(others)
+        return {"failed": [f"{died_in} (the process died)"], "counts": {"died": 1}}
+
+    def _take(self, results: dict[str, Any], status: int) -> None:
+        self._failed += results["failed"]
+        self._counts.update(results["counts"])
+        self._statuses.add(status if status >= 0 else _FAILED)
+        is_last = status == _BAD_OPTIONS or bool({"-x", "--exitfirst"} & set(self._options))
+        if is_last and status not in {0, _NO_TESTS}:
+            self._waiting.clear()
+
+    def _print(self, name: str, part: list[str], results: dict[str, Any], took_s: float) -> None:
+        left = len(self._waiting) + len(self._running)
+        what = _in_words(results["counts"])
+        print(f"{took_s:4.0f} s  {name_of(part)}: {what}  ({name}, {left} left)", flush=True)
+
+    def _printed(self, name: str) -> str:
+        return (self._folder / name).read_text(encoding="utf-8", errors="replace")
+
+    def _print_running(self, limit_s: float) -> None:
+        print(f"\nThe tests took more than {limit_s:g} s and were ended. What was still running:")
+        for name in list(self._running):
+            print(self._printed(name))
+        notes = [note for note in self._folder.iterdir() if note.name.isdecimal()]
+        alive = [note for note in notes if psutil.pid_exists(int(note.name))]
+        names = sorted(note.read_text(encoding="utf-8") for note in alive)
+        print("\n".join(f"  {each}" for each in names) or "  no test", flush=True)
+
+    def _print_end(self, took_s: float) -> None:
+        for line in [*what_is_not_run(), *(f"FAILED {name}" for name in self._failed)]:
+            print(line)
+        minutes, seconds = divmod(round(took_s), 60)
+        print(f"{_in_words(self._counts)} in {minutes} min {seconds} s", flush=True)
+
+    def _end_all(self) -> None:
+        with self._lock:
+            self._is_ended = True
+            for process in self._running.values():
+                _end_with_children(process)
+
+    def _status(self) -> int:
+        bad = self._statuses - {0, _NO_TESTS}
+        if bad:
+            return max(bad)
+        if is_refused():
+            return _FAILED
+        return 0 if 0 in self._statuses else _NO_TESTS
 
 
-def _running(notes: Path) -> list[str]:
-    """Names of the tests of processes that still live."""
-    alive = [note for note in notes.iterdir() if psutil.pid_exists(int(note.name))]
-    return sorted(note.read_text(encoding="utf-8") for note in alive)
+def _is_chosen(argument: str) -> bool:
+    """True for tests by path or id, and not for an option or its value (`--cov kmonitor`)."""
+    path = ROOT / file_of(argument)
+    return path.exists() and (TESTS in [path, *path.parents] or ROOT not in [path, *path.parents])
+
+
+def _in_words(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "no test"
 
 
 def _end_with_children(process: "subprocess.Popen[bytes]") -> None:
@@ -81,7 +237,6 @@ def _end_with_children(process: "subprocess.Popen[bytes]") -> None:
             one.kill()
         except psutil.NoSuchProcess:
             continue
-    process.wait()
 
 
 def _without_qt_plugin() -> list[str]:

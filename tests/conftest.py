@@ -38,6 +38,7 @@ from tests.support.running_tests import (
     give_limits,
     pytest_runtest_logreport,
     pytest_runtest_protocol,
+    pytest_unconfigure,
 )
 from tests.support.waiting import DEADLINE_S
 
@@ -48,6 +49,7 @@ __all__ = [
     "pytest_runtest_protocol",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
+    "pytest_unconfigure",
 ]
 
 # The same examples on every machine, and however long it takes for one of them: what fails here

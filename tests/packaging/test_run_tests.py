@@ -1,15 +1,18 @@
 """A run of the tests that does not end on its own is ended, with the names of what hung."""
 
+import itertools
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 import run_tests as run_tests_module
+from parts_of_tests import FILES_OF_A_PART, cut, files_of
 from typing_extensions import override
 
-from tests.support.running_tests import IN_WORKER, NOTES
+from tests.support.running_tests import IN_WORKER
 from tests.support.waiting import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,8 +42,8 @@ DIES = "import os\n\n\ndef test_dies():\n    os.abort()\n\n\ndef test_passes():\
 
 
 PLAIN = [
-    *("-p", "no:cacheprovider", "-p", "tests.conftest", f"--rootdir={ROOT}"),
-    *("-c", str(ROOT / "pyproject.toml"), "--confcutdir", str(ROOT)),
+    *("-p", "no:cacheprovider", "-p", "tests.conftest"),
+    *(f"--config-file={ROOT / 'pyproject.toml'}", f"--confcutdir={ROOT}"),
 ]
 """Options with which tests in another folder run as ours do."""
 
@@ -49,6 +52,7 @@ def run_tests(folder: Path, *options: str, **files: str) -> "subprocess.Complete
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
     command = [sys.executable, str(ROOT / "packaging/run_tests.py"), *options, *PLAIN]
+    command.append(f"--rootdir={folder}")
     return subprocess.run(
         [*command, str(folder)],
         capture_output=True,
@@ -58,32 +62,34 @@ def run_tests(folder: Path, *options: str, **files: str) -> "subprocess.Complete
     )
 
 
-class OutOfTime(subprocess.Popen[bytes]):
-    """A run whose limit has passed as soon as a test runs, however slow the machine is."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self._notes = Path(options["env"][NOTES])
-        super().__init__(*args, **options)
+class OutOfTime(threading.Thread):
+    """A thread whose limit has passed as soon as a test hangs, however slow the machine is."""
 
     @override
-    def wait(self, timeout: float | None = None) -> int:
+    def join(self, timeout: float | None = None) -> None:
         if timeout is None:
-            return super().wait()
-        wait_until(lambda: any("hangs" in note.read_text() for note in self._notes.iterdir()))
-        raise subprocess.TimeoutExpired(self.args, timeout)
+            return super().join()
+        notes = Path(tempfile.gettempdir())
+        wait_until(lambda: any("hangs" in note.read_text() for note in notes.glob("*/[0-9]*")))
+        return None
 
 
 @pytest.mark.slow
 def test_a_run_beyond_its_limit_names_what_failed_and_what_was_still_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
-    (tmp_path / "test_fails.py").write_text("def test_fails():\n    assert not 1\n")
-    (tmp_path / "test_hangs.py").write_text(HANGS)
-    monkeypatch.setattr(run_tests_module.subprocess, "Popen", OutOfTime)
+    fails, hangs, notes = (tmp_path / name for name in ("test_fails.py", "test_hangs.py", "notes"))
+    fails.write_text("def test_fails():\n    assert not 1\n")
+    hangs.write_text(HANGS)
+    notes.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(notes))
+    monkeypatch.setattr(run_tests_module.threading, "Thread", OutOfTime)
     monkeypatch.delenv(IN_WORKER, raising=False)
-    command = [sys.executable, "-m", "pytest", "-q", *PLAIN, str(tmp_path)]
 
-    assert run_tests_module.run(command, 1.0) == 124
+    assert (
+        run_tests_module.run([[str(fails), str(hangs)]], [*PLAIN, f"--rootdir={tmp_path}"], 1.0)
+        == 124
+    )
     printed = capfd.readouterr().out
     assert "test_fails.py::test_fails (call)" in printed
     assert printed.rstrip().endswith("test_hangs.py::test_hangs")
@@ -106,3 +112,31 @@ def test_what_hangs_or_dies_is_named_and_the_other_worker_goes_on(
     assert ran.returncode == 1
     assert f"::{name}" in ran.stdout
     assert "1 passed" in ran.stdout or "2 passed" in ran.stdout, ran.stdout
+
+
+@pytest.mark.slow
+def test_the_results_of_all_parts_are_counted_and_failures_named_at_the_end(tmp_path: Path):
+    passes = "def test_passes():\n    pass\n"
+    files = {f"file{number:02}": passes for number in range(FILES_OF_A_PART)}
+    ran = run_tests(tmp_path, fails="def test_fails():\n    assert not 1\n", **files)
+
+    assert ran.returncode == 1
+    assert ran.stdout.count(" left)") == 2
+    *_, failed, counts = ran.stdout.splitlines()
+    assert failed.endswith("test_fails.py::test_fails (call)")
+    assert counts.startswith(f"{FILES_OF_A_PART} passed, 1 failed in ")
+
+
+def test_parts_hold_each_file_once_and_those_that_train_come_first():
+    files = files_of(ROOT, ["tests"])
+    parts = cut(ROOT, files)
+
+    assert sorted(itertools.chain(*parts)) == files
+    assert max(map(len, parts)) <= FILES_OF_A_PART
+    trains = [any("test_callback.py" in name for name in part) for part in parts]
+    assert trains.index(True) < len(parts) // 2
+
+
+def test_a_chosen_test_is_a_part_of_its_own_file():
+    chosen = "tests/packaging/test_run_tests.py::test_a_chosen_test"
+    assert cut(ROOT, files_of(ROOT, [chosen])) == [[chosen]]

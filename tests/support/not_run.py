@@ -4,11 +4,13 @@ The hooks are imported by `tests/conftest.py`. Under xdist the controller collec
 report at the end depends on the machine and the reports only.
 """
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.support.capabilities import CAPABILITIES, Capability
+from tests.support.running_tests import NOTES
 
 NOT_RUN = "NOT RUN: "
 """Begin of the reason of such a skip."""
@@ -46,19 +48,35 @@ def skip_what_is_missing(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which tests were not run, why, and how to accept that."""
-    for one in _lacking():
-        accepted = "" if not one.is_allowed_to_lack() else " (accepted)"
-        terminalreporter.write_line(f"{NOT_RUN}{one.tests}: {one.missing()}{accepted}", red=True)
-    if _refused():
-        variables = " ".join(sorted({f"{one.allowed_by}=1" for one in _refused()}))
-        terminalreporter.write_line(f"To pass without them: make test {variables}")
+    if NOTES in os.environ:
+        return  # the whole run says it once, for all its parts
+    for line in what_is_not_run():
+        terminalreporter.write_line(line, red=line.startswith(NOT_RUN))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail a session that could not run everything, unless that was requested."""
-    if exitstatus == pytest.ExitCode.OK and _refused() and not _is_worker(session.config):
+    is_part = NOTES in os.environ or _is_worker(session.config)
+    if exitstatus == pytest.ExitCode.OK and is_refused() and not is_part:
         session.exitstatus = EXIT_NOT_RUN
+
+
+def what_is_not_run() -> list[str]:
+    """Lines that say which tests were not run, why, and how to accept that."""
+    lines: list[str] = []
+    for one in _lacking():
+        accepted = "" if not one.is_allowed_to_lack() else " (accepted)"
+        lines.append(f"{NOT_RUN}{one.tests}: {one.missing()}{accepted}")
+    if is_refused():
+        variables = " ".join(sorted({f"{one.allowed_by}=1" for one in _refused()}))
+        lines.append(f"To pass without them: make test {variables}")
+    return lines
+
+
+def is_refused() -> bool:
+    """True if something is missing here that nobody accepted."""
+    return bool(_refused())
 
 
 def _lacking() -> list[Capability]:

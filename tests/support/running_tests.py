@@ -1,15 +1,16 @@
-"""Pytest hooks: each test's limit, a note of which one runs, and names of failures as they come.
+"""Pytest hooks: each test's limit, notes of which one runs and what came of all, what failed.
 
 The hooks are imported by `tests/conftest.py`. `packaging/run_tests.py` names the folder for the
 notes and reads them when the whole run takes too long: nothing else can say it where every process
 hangs.
 """
 
+import json
 import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -30,7 +31,10 @@ IN_WORKER = "PYTEST_XDIST_WORKER"
 """Variable that only the processes of xdist have that run tests for another."""
 
 NOTES = "KMONITOR_RUNNING_TESTS"
-"""Variable with the folder of one file for each process, which holds the name of its test."""
+"""Variable with the folder in which each process notes its test, and what came of all of them."""
+
+COUNTED: Final = ("passed", "failed", "error", "skipped", "xfailed")
+"""pytest's words for what came of a test."""
 
 
 def give_limits(items: list[pytest.Item]) -> None:
@@ -62,3 +66,20 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed and os.environ.get(NOTES) and IN_WORKER not in os.environ:
         sys.stdout.write(f"\nFAILED {report.nodeid} ({report.when})\n")
         sys.stdout.flush()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Note how many tests passed and which did not, for the run of which this is a part."""
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    folder = os.environ.get(NOTES)
+    if not folder or IN_WORKER in os.environ or reporter is None:
+        return
+    reports: dict[str, list[Any]] = reporter.stats
+    counts = {name: len(reports.get(name, ())) for name in COUNTED}
+    failed = [
+        f"{report.nodeid} ({getattr(report, 'when', 'collect')})"
+        for name in ("failed", "error")
+        for report in reports.get(name, ())
+    ]
+    note = Path(folder, f"{os.getpid()}.json")
+    note.write_text(json.dumps({"counts": counts, "failed": failed}), encoding="utf-8")
