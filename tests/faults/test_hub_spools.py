@@ -38,6 +38,8 @@ def test_the_spool_of_a_process_that_died_without_a_hub_is_shipped(
     idle_hub.start()
     with idle_hub.client() as client:
         wait_until(lambda: [one for one in client.runs() if one.state == "lost"], what="lost")
+        # The hub stores a moment later what it has accepted.
+        wait_until(lambda: client.runs()[0].step == 2999, what="its last step")
         events = [decode_event(row.body) for row in client.all_rows(run)]
 
     steps = [event.step for event in events if isinstance(event, Sample)]

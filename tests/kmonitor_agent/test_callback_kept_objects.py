@@ -2,6 +2,7 @@
 
 # pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
 import functools
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,7 @@ EPOCHS = 9
 @pytest.fixture(autouse=True)
 def growing_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory as the process reports it rises by 2 MiB a unit, and a count may take any time."""
+    gc.collect()  # graphs of earlier tests may not go while those of this one are counted
     counted, reported = itertools.count(500, 2), itertools.count(500, 2)
 
     def reading(numbers: "itertools.count[int]") -> Callable[[], Reading]:
