@@ -41,7 +41,7 @@ pytestmark = [*KERAS, pytest.mark.slow]
 TRAINING = Training(
     model=lambda: dense_model(metrics=["accuracy"]), data=shuffled_dataset, epochs=5
 )
-"""Dropout, Adam, BatchNorm, validation data and reshuffled tf.data."""
+"""Dropout, momentum, BatchNorm, validation data and reshuffled tf.data."""
 
 T = TypeVar("T")
 Told = Callable[[Any], list[AnyEvent]]
@@ -312,7 +312,7 @@ class Unsaveable(keras.layers.Layer):
 def test_export_that_keras_cannot_write_is_told_and_the_save_stands(tmp_path: Path):
     def model() -> Any:
         made = keras.Sequential([keras.Input((8,)), Unsaveable(), keras.layers.Dense(1)])
-        made.compile("adam", "mse")
+        made.compile("sgd", "mse")
         return made
 
     monitor: Any = MonitorCallback(hub="off", checkpoint_dir=tmp_path / "kept")

@@ -212,7 +212,7 @@ def test_a_step_traced_again_and_again_leaves_nothing_behind_a_reload(
     framework: Framework, tmp_path: Path
 ):
     model = AnyNames()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     x = np.ones((4, 1), dtype="float32")
     for name in "abcdef":
         model.train_on_batch({name: x}, x)
@@ -287,7 +287,7 @@ def test_a_step_function_that_the_script_keeps_too_keeps_its_traces(
 def test_compiling_a_model_anew_leaves_traces_that_are_released(framework: Framework):
     model = fitted()
     for _ in range(2):
-        model.compile(optimizer="adam", loss="mse")
+        model.compile(optimizer="sgd", loss="mse")
         model.fit(**arrays(validation=False), verbose=0)
     gc.collect()
     assert retained(framework) > 0

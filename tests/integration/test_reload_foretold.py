@@ -47,7 +47,7 @@ def notices(folders: Folders, model: Any) -> list[Notice]:
 
 def test_a_step_that_a_new_trace_seeds_anew_is_told_once_a_fit(folders: Folders):
     model = Noisy()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
 
     found = notices(folders, model)
 

@@ -16,7 +16,7 @@ pytestmark = [*KERAS, pytest.mark.slow]
 
 EPOCHS = 4
 TRAINING = Training(
-    model=lambda: dense_model(metrics=["accuracy"]),
+    model=lambda: dense_model(optimizer=keras.optimizers.Adam(0.01), metrics=["accuracy"]),
     data=shuffled_dataset,
     callbacks=lambda: [keras.callbacks.ReduceLROnPlateau(patience=1, factor=0.5, min_delta=10.0)],
     epochs=EPOCHS,

@@ -23,7 +23,7 @@ from kmonitor_agent import MonitorCallback
 monitor = MonitorCallback(hub="off")
 x = np.ones((32, 4), "float32"); y = np.ones((32, 1), "float32")
 model = keras.Sequential([keras.layers.Dense(1)])
-model.compile("adam", "mse")
+model.compile("sgd", "mse")
 flag = pathlib.Path(os.environ["KMONITOR_HOME"], "began")
 class Flag(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):

@@ -69,7 +69,7 @@ def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_grap
 
 
 def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told: Told):
-    limit = Limit("graph", 1500, action="reload", cooldown_s=0)
+    limit = Limit("graph", 400, action="reload", cooldown_s=0)
     monitors: list[Any] = [MonitorCallback("run", limits=[limit], hub="off") for _ in range(5)]
     for monitor in monitors:
         fit(small_model(), monitor, epochs=1)
@@ -81,8 +81,8 @@ def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told
     for record in records:
         assert record.ok
         assert record.after is not None
-        assert (record.after.graph_operations or 0) < 1500 < (record.before.graph_operations or 0)
-        assert record.requested_by == "limit graph 1 500"
+        assert (record.after.graph_operations or 0) < 400 < (record.before.graph_operations or 0)
+        assert record.requested_by == "limit graph 400"
 
 
 def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told):

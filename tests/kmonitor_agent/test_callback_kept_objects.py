@@ -265,19 +265,19 @@ class KeepLosses(keras.losses.Loss):
 def in_a_layer() -> Any:
     outer = keras.Sequential([keras.Input((4,)), keras.Sequential([Probe()])])
     outer.add(keras.layers.Dense(1))
-    outer.compile("adam", "mse", run_eagerly=True)
+    outer.compile("sgd", "mse", run_eagerly=True)
     return outer
 
 
 def in_a_metric() -> Any:
     model = small_model()
-    model.compile("adam", "mse", metrics=[KeepPredictions()], run_eagerly=True)
+    model.compile("sgd", "mse", metrics=[KeepPredictions()], run_eagerly=True)
     return model
 
 
 def in_a_loss() -> Any:
     model = small_model()
-    model.compile("adam", [KeepLosses()], run_eagerly=True)
+    model.compile("sgd", [KeepLosses()], run_eagerly=True)
     return model
 
 

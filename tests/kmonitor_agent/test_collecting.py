@@ -147,7 +147,7 @@ def test_a_dead_model_inside_of_another_counts_too_and_once_however_often_it_was
     inner = fitted()
     outer = keras.Sequential([keras.Input((8,)), inner])
     for _ in range(2):
-        outer.compile(optimizer="adam", loss="mse")
+        outer.compile(optimizer="sgd", loss="mse")
         outer.fit(**arrays(validation=False), verbose=0)
     del inner, outer
 
@@ -192,7 +192,7 @@ def test_a_model_that_another_thread_fits_keeps_training_exactly():
         model = keras.Sequential(
             [keras.Input((8,)), keras.layers.Dense(4, kernel_initializer="ones")]
         )
-        model.compile("adam", "mse")
+        model.compile("sgd", "mse")
         model.fit(**arrays(validation=False), epochs=3, verbose=0, callbacks=callbacks)
         return model.get_weights()
 

@@ -80,7 +80,7 @@ def trained(
 @pytest.mark.parametrize(
     ("make", "given", "callbacks"),
     [
-        pytest.param(dense_model, arrays, list, id="Adam, Dropout, arrays"),
+        pytest.param(dense_model, arrays, list, id="momentum, Dropout, arrays"),
         pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data", marks=pytest.mark.full),
         pytest.param(
             dense_model,

@@ -195,7 +195,7 @@ def test_reload_in_an_inner_fit_changes_neither_result(monitor: Any, mode: str, 
         outer = inner
         if shared:
             outer = keras.Sequential([inner, keras.layers.Dense(1)])
-            outer.compile("adam", "mse")
+            outer.compile("sgd", "mse")
         else:
             outer = small_model()
         around = Epochs(lambda _: fit(inner, Epochs(ask), monitor, epochs=2))

@@ -28,7 +28,7 @@ def closed_runs() -> Iterator[None]:
 
 def small_model() -> Any:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 

@@ -35,7 +35,7 @@ def train_model(clears: bool) -> None:  # noqa: FBT001 - as the loop in the benc
     x = np.ones((256, 64), "float32")
     layers = [keras.Input((64,)), *(keras.layers.Dense(512) for _ in range(6))]
     model: Any = keras.Sequential([*layers, keras.layers.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     model.fit(x, x[:, :1], epochs=3, verbose=0)
 
 
@@ -49,7 +49,7 @@ def _trained(fold: Fold, seed: int) -> dict[str, Any]:
     x = np.random.default_rng(0).normal(size=(96, 8)).astype("float32")
     layers = [keras.Input((8,)), keras.layers.Dense(16), keras.layers.Dropout(0.3)]
     model: Any = keras.Sequential([*layers, keras.layers.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     stop = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, _: _maybe_die(fold, epoch))
     model.fit(
         x, x[:, :1], epochs=EPOCHS, batch_size=16, verbose=0, callbacks=[stop, MonitorCallback()]

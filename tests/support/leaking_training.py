@@ -189,7 +189,7 @@ def _fit(callbacks: list[Any], *, epochs: int, data: Any = None) -> Any:
     model = keras.Sequential(
         [keras.Input((64,)), *(keras.layers.Dense(64, "relu") for _ in range(3))]
     )
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     if data is not None:
         model.fit(data, epochs=epochs, verbose=0, callbacks=callbacks)
         return model

@@ -16,7 +16,7 @@ def main(name: str) -> None:
     from kmonitor_agent import MonitorCallback  # noqa: PLC0415
 
     model: Any = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, activation="softmax")])
-    model.compile("adam", "sparse_categorical_crossentropy")
+    model.compile("sgd", "sparse_categorical_crossentropy")
     pace = keras.callbacks.LambdaCallback(
         on_epoch_end=lambda *_: threading.Event().wait(0.5) and None
     )

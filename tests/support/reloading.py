@@ -221,10 +221,10 @@ def dense_layers(*, units: int = 8) -> list[Any]:
 
 
 def dense_model(**compiled: Any) -> Any:
-    """A small model, compiled with Adam and the binary cross-entropy by default."""
+    """A small model, compiled with momentum and the binary cross-entropy by default."""
     model = keras.Sequential([keras.Input((8,)), *dense_layers()])
     settings: dict[str, Any] = {
-        "optimizer": keras.optimizers.Adam(0.01),
+        "optimizer": keras.optimizers.SGD(0.01, momentum=0.9),
         "loss": "binary_crossentropy",
     }
     model.compile(**(settings | compiled))

@@ -184,7 +184,7 @@ def test_frozen_parameters_are_not_trainable_and_shapes_are_told():
 
 
 def test_optimizer_slots_are_grouped_by_kind():
-    model = dense_model()
+    model = dense_model(optimizer=keras.optimizers.Adam())
     model.optimizer.build(model.trainable_variables)
 
     slots = {slot.name: slot for slot in read_description(model).slots}
