@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,7 @@ class _Run:
         others = [each for each in part if not file_of(each).endswith(file_of(died_in))]
         if others and len(others) < len(part):
             self._waiting.append(others)
-        return {"failed": [f"{died_in} (the process died)"], "counts": {"died": 1}}
+        return {"failed": [f"{died_in} (the process died)"], "counts": {"failed": 1}}
 
     def _take(self, results: dict[str, Any], status: int) -> None:
         self._failed += results["failed"]
@@ -200,8 +201,9 @@ class _Run:
     def _print_end(self, took_s: float) -> None:
         for line in [*what_is_not_run(), *(f"FAILED {name}" for name in self._failed)]:
             print(line)
-        minutes, seconds = divmod(round(took_s), 60)
-        print(f"{_in_words(self._counts)} in {minutes} min {seconds} s", flush=True)
+        # As pytest ends, for people and programs that look for it.
+        took = timedelta(seconds=round(took_s))
+        print(f"{_in_words(self._counts)} in {took_s:.2f}s ({took})", flush=True)
 
     def _end_all(self) -> None:
         with self._lock:

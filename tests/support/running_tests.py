@@ -33,7 +33,7 @@ IN_WORKER = "PYTEST_XDIST_WORKER"
 NOTES = "KMONITOR_RUNNING_TESTS"
 """Variable with the folder in which each process notes its test, and what came of all of them."""
 
-COUNTED: Final = ("passed", "failed", "error", "skipped", "xfailed")
+COUNTED: Final = ("failed", "passed", "skipped", "xfailed", "error")
 """pytest's words for what came of a test."""
 
 
