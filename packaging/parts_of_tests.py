@@ -18,13 +18,20 @@ _FRAMEWORK = next(one for one in CAPABILITIES if one.marker == "keras")
 
 
 def files_of(root: Path, paths: Iterable[str]) -> list[str]:
-    """Test files below these paths of a folder; a file and a test's id stay as they are."""
+    """Test files below these paths that this machine can import; a test's id stays as it is."""
     found: list[str] = []
     for path in paths:
         folder = root / path
-        files = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
-        found += [os.path.relpath(each, root) for each in files] or [path]
-    return found
+        if folder.is_dir():
+            found += [os.path.relpath(each, root) for each in sorted(folder.rglob("test_*.py"))]
+        else:
+            found.append(path)
+    missing = [one for one in CAPABILITIES if one.missing()]
+    return [
+        name
+        for name in found
+        if not any(one.is_needed_by(root / file_of(name)) for one in missing)
+    ]
 
 
 def file_of(test: str) -> str:

@@ -171,6 +171,7 @@ def test_what_does_not_go_together_is_explained(
     assert training.commands == []
 
 
+@pytest.mark.keras
 def test_checkpoint_that_says_nothing_of_its_model_says_what_to_do(tmp_path: Path):
     checkpoint = write(tmp_path, "run", epoch=0, making="")
 

@@ -5,13 +5,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
+import parts_of_tests
 import pytest
 import run_tests as run_tests_module
 from parts_of_tests import FILES_OF_A_PART, cut, files_of
 from typing_extensions import override
 
+from tests.support.capabilities import CAPABILITIES
 from tests.support.running_tests import IN_WORKER
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -140,3 +143,17 @@ def test_parts_hold_each_file_once_and_those_that_train_come_first():
 def test_a_chosen_test_is_a_part_of_its_own_file():
     chosen = "tests/packaging/test_run_tests.py::test_a_chosen_test"
     assert cut(ROOT, files_of(ROOT, [chosen])) == [[chosen]]
+
+
+def test_files_that_need_what_is_missing_are_left_out(monkeypatch: pytest.MonkeyPatch):
+    present = files_of(ROOT, ["tests/kmonitor_agent"])
+    lacking = [
+        replace(one, missing=lambda: "not here") if one.marker == "keras" else one
+        for one in CAPABILITIES
+    ]
+    monkeypatch.setattr(parts_of_tests, "CAPABILITIES", lacking)
+    left = set(files_of(ROOT, ["tests/kmonitor_agent"]))
+
+    assert left < set(present)
+    assert "tests/kmonitor_agent/test_callback.py" in set(present) - left
+    assert "tests/kmonitor_agent/test_guard.py" in left

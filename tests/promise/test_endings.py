@@ -95,10 +95,10 @@ def _catches(process: "subprocess.Popen[str]", number: int) -> bool:
 def test_a_command_that_is_ended_ends_its_children(
     words: tuple[str, ...], number: signal.Signals, tmp_path: Path
 ):
+    pytest.importorskip("keras")
     (tmp_path / "model.py").write_text(SLEEPER, encoding="utf-8")
     (tmp_path / "custom.py").write_text(SLEEPER + "build()\n", encoding="utf-8")
     if words[0] == "load-cost":
-        pytest.importorskip("keras")
         _save_model(tmp_path / "model.keras")
         words = (*words, "--custom", "custom.py", "--allow-code")
     process = started(words, tmp_path, {"KMONITOR_HOME": str(tmp_path / "home")})

@@ -142,11 +142,6 @@ class DeskWindow:
         while self.look.palette is not wanted:
             self.qt.processEvents()
 
-    def shoot(self, path: str) -> None:
-        """A picture of the window."""
-        self.settle()
-        self.window.grab().save(path, "PNG")
-
     def close(self) -> None:
         """Delete everything now."""
         self.controller.stop()
