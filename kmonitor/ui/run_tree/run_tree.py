@@ -136,8 +136,11 @@ def _is_called(host: HostState, search: str) -> bool:
 
 
 def _matches(summary: RunSummary, search: str, host: str) -> bool:
+    terms = search.casefold().split()
+    if not terms:
+        return True
     text = f"{summary.name} {summary.host} {summary.run} {host}".casefold()
-    return all(term in text for term in search.casefold().split())
+    return all(term in text for term in terms)
 
 
 def _run_row(summary: RunSummary, state: RunStateLabel, hue: int | None) -> RunRow:

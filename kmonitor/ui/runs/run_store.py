@@ -1,5 +1,6 @@
 """All runs that hubs have reported, and the selected one."""
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ class RunStore:
 
     def __init__(self) -> None:
         self._runs: dict[str, RunSummary] = {}
+        self._newest: Sequence[RunSummary] | None = None
         self._at: dict[str, str] = {}
         self._hubs: dict[str, str] = {}
         self._hue_indices: dict[str, int] = {}
@@ -38,6 +40,7 @@ class RunStore:
         if reply.hub != self._hubs.get(at, reply.hub):
             self._drop(at)
         self._hubs[at] = reply.hub
+        self._newest = None
         new = [each for each in reply.runs if each.run not in self._runs and not has_ended(each)]
         for summary in reply.runs:
             if summary.is_elsewhere and self._has_nearer_hub(summary.run, at):
@@ -97,8 +100,10 @@ class RunStore:
         return self._runs.get(run)
 
     def runs(self) -> Sequence[RunSummary]:
-        """All runs, newest start first."""
-        return sorted(self._runs.values(), key=_newest_first)
+        """All runs, newest start first, those that have ended after the others."""
+        if self._newest is None:
+            self._newest = tuple(sorted(self._runs.values(), key=_newest_first))
+        return self._newest
 
     def all_runs(self) -> Collection[RunSummary]:
         return self._runs.values()
@@ -121,10 +126,9 @@ class RunStore:
         current = self.current()
         if current is None:
             return []
-        others = [
-            r for r in self.runs() if r.run != current.run and not has_ended(r) and not is_study(r)
-        ]
-        return [current, *others[: MAX_SHOWN - 1]]
+        living = itertools.takewhile(lambda run: not has_ended(run), self.runs())
+        others = (run for run in living if run.run != current.run and not is_study(run))
+        return [current, *itertools.islice(others, MAX_SHOWN - 1)]
 
     def hue(self, run: str) -> int:
         """Return the index of a run's colour, 0..5; constant while the window is open."""
@@ -143,6 +147,7 @@ class RunStore:
         for run in [run for run, where in self._at.items() if where == at]:
             self._runs.pop(run, None)
             del self._at[run]
+        self._newest = None
 
     def _hue_index(self, run: str) -> int:
         return self._hue_indices.setdefault(run, len(self._hue_indices))

@@ -314,7 +314,7 @@ class Workspace:
         """True if it is certain that there is no run yet."""
         hub = self.link.hub
         known_empty = self.run_store.is_filled or (hub is not None and hub.rows == 0)
-        return not self.run_store.runs() and known_empty
+        return not len(self.run_store) and known_empty
 
     def _is_known_elsewhere(self, reply: HubReply, at: str) -> bool:
         """True if a hub is already connected through another address, which is then used."""
