@@ -50,18 +50,23 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit-s", type=float)
     given, others = parser.parse_known_args(arguments)
     paths = [each for each in others if _is_chosen(each)]
-    options = [each for each in others if each not in paths] + _without_qt_plugin()
-    parts = cut(ROOT, files_of(ROOT, paths or [str(TESTS)]))
+    options = [each for each in others if each not in paths]
+    files = files_of(ROOT, paths or [str(TESTS)])
+    # Few tests are picked by name from all files: most parts would only import theirs.
+    is_picked = any(each.startswith("-k") for each in options)
+    parts = [files[at::AT_ONCE] for at in range(AT_ONCE)] if is_picked else cut(ROOT, files)
     limit_s = given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S)
     began_s = time.monotonic()
-    status = run(parts, ["-m", "not full", *options], limit_s, is_all_printed=bool(others))
+    quick = ["-m", "not full", *_without_qt_plugin(), *options]
+    status = run([part for part in parts if part], quick, limit_s, is_all_printed=bool(options))
     if not given.full or status == EXIT_TOO_LONG:
         return status
     # One file holds most of the slowest tests: they are shared test by test.
     slowest = ["-m", "full", "-n", str(AT_ONCE), "--dist", "worksteal", "--max-worker-restart=0"]
     left_s = limit_s - (time.monotonic() - began_s)
     whole = [paths or [str(TESTS)]]
-    return run(whole, [*slowest, *options], left_s, is_all_printed=True) or status
+    slowest += [*_without_qt_plugin(), *options]
+    return run(whole, slowest, left_s, is_all_printed=True) or status
 
 
 def run(
@@ -111,6 +116,7 @@ class _Run:
     def finish(self, limit_s: float) -> int:
         """Run all parts, say what came of them, and give pytest's status or `EXIT_TOO_LONG`."""
         began_s = time.monotonic()
+        print(f"parts of the tests: {len(self._waiting)}, {AT_ONCE} at once", flush=True)
         threads = [threading.Thread(target=self._work, daemon=True) for _ in range(AT_ONCE)]
         for thread in threads:
             thread.start()
@@ -144,10 +150,13 @@ class _Run:
                 if self._is_ended:
                     return
                 del self._running[name]
-                results = self._results(part, process.pid)
+                if status == _BAD_OPTIONS and status in self._statuses:
+                    return  # each part says the same
+                results = self._results(part, process.pid, status)
                 self._take(results, status)
-                self._print(name, part, results, time.monotonic() - began_s)
-                if status not in {0, _NO_TESTS} or self._is_all_printed:
+                if status != _NO_TESTS:
+                    self._print(name, part, results, time.monotonic() - began_s)
+                if status not in {0, _NO_TESTS} or (self._is_all_printed and status == 0):
                     print(self._printed(name), flush=True)
 
     def _start(self, part: list[str], name: str) -> "subprocess.Popen[bytes]":
@@ -161,8 +170,10 @@ class _Run:
                 command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=file
             )
 
-    def _results(self, part: list[str], pid: int) -> dict[str, Any]:
+    def _results(self, part: list[str], pid: int, status: int) -> dict[str, Any]:
         """Read what a part noted; if it died, its other files are run again."""
+        if status == _BAD_OPTIONS:
+            return {"failed": [], "counts": {}}
         try:
             return json.loads((self._folder / f"{pid}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
