@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -35,7 +36,8 @@ AT_ONCE = 2
 EXIT_TOO_LONG = 124
 """Exit status of a run that was ended, as that of timeout(1)."""
 
-_FAILED, _INTERRUPTED, _BAD_OPTIONS, _NO_TESTS = 1, 2, 4, 5
+_NO_TESTS = pytest.ExitCode.NO_TESTS_COLLECTED
+_FINE = {pytest.ExitCode.OK, _NO_TESTS}
 
 
 def main(arguments: list[str]) -> int:
@@ -66,7 +68,7 @@ def main(arguments: list[str]) -> int:
     left_s = limit_s - (time.monotonic() - began_s)
     whole = [paths or [str(TESTS)]]
     slowest += [*_without_qt_plugin(), *options]
-    return run(whole, slowest, left_s, is_all_printed=True) or status
+    return _worst({status, run(whole, slowest, left_s, is_all_printed=True)})
 
 
 def run(
@@ -127,7 +129,7 @@ class _Run:
                 self._print_running(limit_s)
                 return EXIT_TOO_LONG
         except KeyboardInterrupt:
-            return _INTERRUPTED  # each pytest got it too
+            return pytest.ExitCode.INTERRUPTED  # each pytest got it too
         finally:
             self._end_all()
             for thread in threads:
@@ -150,13 +152,13 @@ class _Run:
                 if self._is_ended:
                     return
                 del self._running[name]
-                if status == _BAD_OPTIONS and status in self._statuses:
+                if status == pytest.ExitCode.USAGE_ERROR and status in self._statuses:
                     return  # each part says the same
                 results = self._results(part, process.pid, status)
                 self._take(results, status)
                 if status != _NO_TESTS:
                     self._print(name, part, results, time.monotonic() - began_s)
-                if status not in {0, _NO_TESTS} or (self._is_all_printed and status == 0):
+                if status not in _FINE or (self._is_all_printed and status == 0):
                     print(self._printed(name), flush=True)
 
     def _start(self, part: list[str], name: str) -> "subprocess.Popen[bytes]":
@@ -172,12 +174,16 @@ class _Run:
 
     def _results(self, part: list[str], pid: int, status: int) -> dict[str, Any]:
         """Read what a part noted; if it died, its other files are run again."""
-        if status == _BAD_OPTIONS:
+        if status == pytest.ExitCode.USAGE_ERROR:
             return {"failed": [], "counts": {}}
-        try:
-            return json.loads((self._folder / f"{pid}.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            note = self._folder / str(pid)
+        ended = self._folder / f"{pid}.json"
+        if ended.exists():
+            results = json.loads(ended.read_text(encoding="utf-8"))
+            ended.unlink()  # another process may get the number
+            if status not in _FINE and not results["failed"]:
+                results["failed"] = [f"{name_of(part)} (exit status {status})"]
+            return results
+        note = self._folder / str(pid)
         died_in = note.read_text(encoding="utf-8") if note.exists() else "before its first test"
         others = [each for each in part if not file_of(each).endswith(file_of(died_in))]
         if others and len(others) < len(part):
@@ -187,9 +193,11 @@ class _Run:
     def _take(self, results: dict[str, Any], status: int) -> None:
         self._failed += results["failed"]
         self._counts.update(results["counts"])
-        self._statuses.add(status if status >= 0 else _FAILED)
-        is_last = status == _BAD_OPTIONS or bool({"-x", "--exitfirst"} & set(self._options))
-        if is_last and status not in {0, _NO_TESTS}:
+        self._statuses.add(status if status >= 0 else pytest.ExitCode.TESTS_FAILED)
+        is_last = status == pytest.ExitCode.USAGE_ERROR or bool(
+            {"-x", "--exitfirst"} & set(self._options)
+        )
+        if is_last and status not in _FINE:
             self._waiting.clear()
 
     def _print(self, name: str, part: list[str], results: dict[str, Any], took_s: float) -> None:
@@ -223,18 +231,20 @@ class _Run:
                 _end_with_children(process)
 
     def _status(self) -> int:
-        bad = self._statuses - {0, _NO_TESTS}
-        if bad:
-            return max(bad)
-        if is_refused():
-            return _FAILED
-        return 0 if 0 in self._statuses else _NO_TESTS
+        worst = _worst(self._statuses)
+        is_bad = worst not in _FINE
+        return pytest.ExitCode.TESTS_FAILED if is_refused() and not is_bad else worst
 
 
 def _is_chosen(argument: str) -> bool:
     """True for tests by path or id, and not for an option or its value (`--cov kmonitor`)."""
     path = ROOT / file_of(argument)
     return path.exists() and (TESTS in [path, *path.parents] or ROOT not in [path, *path.parents])
+
+
+def _worst(statuses: set[int]) -> int:
+    """The status of several runs of pytest; those without tests do not count beside others."""
+    return max(statuses - {_NO_TESTS}, default=_NO_TESTS)
 
 
 def _in_words(counts: dict[str, Any]) -> str:

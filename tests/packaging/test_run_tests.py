@@ -41,6 +41,10 @@ def test_passes():
     pass
 """
 
+DIES_AT_THE_END = (
+    "import atexit, os\n\natexit.register(os._exit, 7)\n\n\ndef test_x():\n    pass\n"
+)
+
 DIES = "import os\n\n\ndef test_dies():\n    os.abort()\n\n\ndef test_passes():\n    pass\n"
 
 
@@ -166,3 +170,11 @@ def test_files_that_need_what_is_missing_are_left_out(monkeypatch: pytest.Monkey
     assert left < present
     assert "tests/kmonitor_agent/test_callback.py" in present - left
     assert "tests/kmonitor_agent/test_guard.py" in left
+
+
+def test_a_process_that_fails_after_its_tests_is_named(tmp_path: Path):
+    ran = run_tests(tmp_path, odd=DIES_AT_THE_END)
+
+    assert ran.returncode == 7
+    assert "test_odd.py (exit status 7)" in ran.stdout
+    assert "1 passed in" in ran.stdout
