@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,15 @@ def main(arguments: list[str]) -> int:
     left_s = limit_s - (time.monotonic() - began_s)
     whole = [paths or [str(TESTS)]]
     slowest += [*_without_qt_plugin(), *options]
-    return _worst({status, run(whole, slowest, left_s, is_all_printed=True)})
+    return _worst({status, run(whole, slowest, left_s)})
 
 
 def run(
     parts: list[list[str]], options: list[str], limit_s: float, *, is_all_printed: bool = False
 ) -> int:
     """Run each part in a pytest of its own, at most for `limit_s` seconds altogether.
+
+    A single part prints as it goes, of several each when it ends.
 
     Args:
         parts: Files, folders or ids of the tests of each part.
@@ -107,6 +110,7 @@ class _Run:
         self._options = options
         self._folder = folder
         self._is_all_printed = is_all_printed
+        self._is_single = len(parts) == 1
         self._lock = threading.Lock()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._counts: Counter[str] = Counter()
@@ -119,21 +123,19 @@ class _Run:
         """Run all parts, say what came of them, and give pytest's status or `EXIT_TOO_LONG`."""
         began_s = time.monotonic()
         print(f"parts of the tests: {len(self._waiting)}, {AT_ONCE} at once", flush=True)
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(AT_ONCE)]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                thread.join(max(0.0, began_s + limit_s - time.monotonic()))
-            if any(thread.is_alive() for thread in threads):
-                self._print_running(limit_s)
-                return EXIT_TOO_LONG
-        except KeyboardInterrupt:
-            return pytest.ExitCode.INTERRUPTED  # each pytest got it too
-        finally:
-            self._end_all()
-            for thread in threads:
-                thread.join()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            works = [pool.submit(self._work) for _ in range(AT_ONCE)]
+            try:
+                if wait(works, limit_s).not_done:
+                    self._print_running(limit_s)
+                    return EXIT_TOO_LONG
+            except KeyboardInterrupt:
+                self._waiting.clear()  # each pytest got it too, and ends with its summary
+                wait(works)
+            finally:
+                self._end_all()
+        for work in works:
+            work.result()
         self._print_end(time.monotonic() - began_s)
         return self._status()
 
@@ -159,7 +161,7 @@ class _Run:
                 if status != _NO_TESTS:
                     self._print(name, part, results, time.monotonic() - began_s)
                 if status not in _FINE or (self._is_all_printed and status == 0):
-                    print(self._printed(name), flush=True)
+                    self._print_output(name)
 
     def _start(self, part: list[str], name: str) -> "subprocess.Popen[bytes]":
         environ = {**os.environ, NOTES: str(self._folder)}
@@ -167,6 +169,8 @@ class _Run:
         # would compile ours again.
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, "-m", "pytest", "-q", *self._options, *part]
+        if self._is_single:
+            return subprocess.Popen(command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
         with (self._folder / name).open("wb") as file:
             return subprocess.Popen(
                 command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=file
@@ -180,7 +184,8 @@ class _Run:
         if ended.exists():
             results = json.loads(ended.read_text(encoding="utf-8"))
             ended.unlink()  # another process may get the number
-            if status not in _FINE and not results["failed"]:
+            is_named = status in {*_FINE, pytest.ExitCode.INTERRUPTED} or results["failed"]
+            if not is_named:
                 results["failed"] = [f"{name_of(part)} (exit status {status})"]
             return results
         note = self._folder / str(pid)
@@ -205,13 +210,15 @@ class _Run:
         what = _in_words(results["counts"])
         print(f"{took_s:4.0f} s  {name_of(part)}: {what}  ({name}, {left} left)", flush=True)
 
-    def _printed(self, name: str) -> str:
-        return (self._folder / name).read_text(encoding="utf-8", errors="replace")
+    def _print_output(self, name: str) -> None:
+        if not self._is_single:
+            text = (self._folder / name).read_text(encoding="utf-8", errors="replace")
+            print(text, flush=True)
 
     def _print_running(self, limit_s: float) -> None:
         print(f"\nThe tests took more than {limit_s:g} s and were ended. What was still running:")
         for name in list(self._running):
-            print(self._printed(name))
+            self._print_output(name)
         notes = [note for note in self._folder.iterdir() if note.name.isdecimal()]
         alive = [note for note in notes if psutil.pid_exists(int(note.name))]
         names = sorted(note.read_text(encoding="utf-8") for note in alive)
@@ -239,7 +246,7 @@ class _Run:
 def _is_chosen(argument: str) -> bool:
     """True for tests by path or id, and not for an option or its value (`--cov kmonitor`)."""
     path = ROOT / file_of(argument)
-    return path.exists() and (TESTS in [path, *path.parents] or ROOT not in [path, *path.parents])
+    return path.exists() and (path.is_relative_to(TESTS) or not path.is_relative_to(ROOT))
 
 
 def _worst(statuses: set[int]) -> int:

@@ -158,7 +158,7 @@ def of_half_precision() -> Any:
         (wider, r"has model/.*dense.*/kernel \(8, 8\) float32, but the model has .* \(8, 9\)"),
         (longer, "end/kernel"),
         (of_half_precision, r"\(8, 8\) float32, but the model has .* float16"),
-        (lambda: adam_model(optimizer="sgd"), "optimizer/adam"),
+        (lambda: dense_model(optimizer="sgd"), "optimizer/adam"),
     ],
 )
 def test_model_of_another_making_is_refused_naming_the_first_that_differs(

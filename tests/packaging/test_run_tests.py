@@ -4,15 +4,15 @@ import itertools
 import subprocess
 import sys
 import tempfile
-import threading
+from concurrent import futures
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import parts_of_tests
 import pytest
 import run_tests as run_tests_module
 from parts_of_tests import FILES_OF_A_PART, cut, files_of
-from typing_extensions import override
 
 from tests.support.capabilities import CAPABILITIES
 from tests.support.running_tests import IN_WORKER
@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 HANGS = "import threading\n\n\ndef test_hangs():\n    threading.Event().wait()\n"
 
 HANGS_IN_A_FIXTURE = """
-import threading
 
 import pytest
 
@@ -69,16 +68,11 @@ def run_tests(folder: Path, *options: str, **files: str) -> "subprocess.Complete
     )
 
 
-class OutOfTime(threading.Thread):
-    """A thread whose limit has passed as soon as a test hangs, however slow the machine is."""
-
-    @override
-    def join(self, timeout: float | None = None) -> None:
-        if timeout is None:
-            return super().join()
-        notes = Path(tempfile.gettempdir())
-        wait_until(lambda: any("hangs" in note.read_text() for note in notes.glob("*/[0-9]*")))
-        return None
+def wait_for_a_hang(works: list[Any], limit_s: float) -> Any:
+    """Wait as if the limit had passed as soon as a test hangs, however slow the machine is."""
+    notes = Path(tempfile.gettempdir())
+    wait_until(lambda: any("hangs" in note.read_text() for note in notes.glob("*/[0-9]*")))
+    return futures.wait(works, 0)
 
 
 @pytest.mark.slow
@@ -90,13 +84,11 @@ def test_a_run_beyond_its_limit_names_what_failed_and_what_was_still_running(
     hangs.write_text(HANGS)
     notes.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(notes))
-    monkeypatch.setattr(run_tests_module.threading, "Thread", OutOfTime)
+    monkeypatch.setattr(run_tests_module, "wait", wait_for_a_hang)
     monkeypatch.delenv(IN_WORKER, raising=False)
 
-    assert (
-        run_tests_module.run([[str(fails), str(hangs)]], [*PLAIN, f"--rootdir={tmp_path}"], 1.0)
-        == 124
-    )
+    options = [*PLAIN, f"--rootdir={tmp_path}"]
+    assert run_tests_module.run([[str(fails), str(hangs)]], options, 1.0) == 124
     printed = capfd.readouterr().out
     assert "test_fails.py::test_fails (call)" in printed
     assert printed.rstrip().endswith("test_hangs.py::test_hangs")
