@@ -9,11 +9,10 @@ reported as *expired*.
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.recording.process_facts import why_not_possible
-from kmonitor_agent.recording.process_session import ProcessSession
 from kmonitor_agent.wire.limits import why_limits_invalid
 from kmonitor_agent.wire.messages.commands import (
     Command,
@@ -25,6 +24,9 @@ from kmonitor_agent.wire.messages.commands import (
     SaveArguments,
     SetLimits,
 )
+
+if TYPE_CHECKING:  # `import kmonitor_agent` stays light
+    from kmonitor_agent.recording.process_session import ProcessSession
 
 Action = Literal[
     "save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume", "stop"
@@ -182,7 +184,7 @@ class CommandHandler:
         self,
         *,
         takes_commands: bool,
-        session: ProcessSession,
+        session: "ProcessSession",
         queue: RequestQueue,
         report: ReportProgress,
         set_limits: Callable[[SetLimits, str], None],
