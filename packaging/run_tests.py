@@ -31,8 +31,11 @@ LIMIT_S = 40 * 60
 FULL_LIMIT_S = 6 * 60 * 60
 """Longest time of a run, several times what it takes on two quiet cores."""
 
-AT_ONCE = 2
-"""Parts that run side by side: as many as the smallest machine that we promise has cores."""
+_PART_BYTES = 2 * 2**30
+"""Memory of a part with the processes that its tests start, with some to spare."""
+
+AT_ONCE = max(2, min((os.cpu_count() or 1) + 1, psutil.virtual_memory().available // _PART_BYTES))
+"""Parts that run side by side: one more than cores, since tests often wait for a process."""
 
 EXIT_TOO_LONG = 124
 """Exit status of a run that was ended, as that of timeout(1)."""
