@@ -237,3 +237,71 @@ def is_within_tooth(values: Floats) -> bool:
     fastest = float((steps / np.diff(at))[begin:highest].max())
     is_slow = fastest <= _GIVEN_BACK * rise
     return is_given_back and is_slow and bool(read[-1] <= read[highest] + _HIGHER * rise)
+
+
+_LEAST_JUMPS: Final = 3
+_NOISES_OF_JUMP: Final = 10.0
+_BETWEEN_JUMPS: Final = 0.25
+"""Quantile of the changes that is one between jumps, where each second unit has one."""
+
+_SAME_HEIGHT: Final = 0.15
+_BESIDE_JUMP: Final = 0.25
+"""Spread of the jumps of stairs, and most change of any other unit, in heights of a jump."""
+
+
+def spread_stairs(values: Floats, least: float) -> Floats:
+    """Values whose last jumps, of one height and distance, are spread over the units between.
+
+    What a callback keeps each n-th epoch comes so: memory rises like a line by n epochs, and not
+    at all by a few. Stairs whose next jump is overdue, and fewer than three jumps, stay as they
+    are; until it is due the line goes on.
+
+    Args:
+        values: One per unit, NaN where not measured, `[n]`.
+        least: Smallest height of a jump, in the unit of the values.
+    """
+    (at,) = np.isfinite(values).nonzero()
+    if not len(at):
+        return values
+    held = at[np.maximum(np.searchsorted(at, np.arange(len(values)), side="right") - 1, 0)]
+    rises = np.diff(values[held])
+    jumps = even_jumps(rises, least)
+    if not len(jumps):
+        return values
+    height = float(np.mean(rises[jumps]))
+    gap = round(float(np.mean(np.diff(jumps))))
+    since = len(rises) - 1 - int(jumps[-1])
+    first = max(0, int(jumps[0]) + 1 - gap)
+    others = np.delete(rises[first:], jumps - first)
+    if since > gap or np.abs(others).max() > _BESIDE_JUMP * height:
+        return values
+    for jump in jumps:
+        begin = max(first, int(jump) + 1 - gap)
+        rise = rises[jump]
+        rises[jump] = 0.0
+        rises[begin : jump + 1] += rise / (jump + 1 - begin)
+    rises[len(rises) - since :] += height / gap
+    spread = values[at[0]] + np.concatenate(([0.0], np.cumsum(rises)))
+    return np.where(np.isfinite(values), spread, np.nan)
+
+
+def even_jumps(rises: Floats, least: float) -> NDArray[np.intp]:
+    """Indices of the last jumps that are alike and about as far from each other; none below three.
+
+    Args:
+        rises: From each value to the next, `[n]`.
+        least: Smallest height of a jump, in the unit of the values.
+    """
+    none = np.zeros(0, dtype=np.intp)
+    if len(rises) < _LEAST_JUMPS:
+        return none
+    between = float(np.quantile(np.abs(rises), _BETWEEN_JUMPS))
+    jumps = np.flatnonzero(rises >= max(least, _NOISES_OF_JUMP * between))
+    if len(jumps) < _LEAST_JUMPS:
+        return none
+    gaps = np.diff(jumps)
+    is_alike = np.abs(rises[jumps] - rises[jumps[-1]]) <= _SAME_HEIGHT * rises[jumps[-1]]
+    is_alike[:-1] &= (np.abs(gaps - gaps[-1]) <= 1) & (gaps > 1)
+    others = np.flatnonzero(~is_alike)
+    alike = jumps[int(others[-1]) + 1 :] if len(others) else jumps
+    return alike if len(alike) >= _LEAST_JUMPS else none

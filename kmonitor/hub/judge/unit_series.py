@@ -23,7 +23,7 @@ from kmonitor.hub.judge.counters import (
 )
 from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, as_if_of_one_kind
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.statistics import Floats, even_jumps, spread_stairs
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import KeptObjects
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -93,7 +93,7 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
         values += _unread_children(units)
     if kind in COUNTED_WITHIN and not is_short:
         return _by_steps(values, units)
-    return _without_batches(metric, values, units)
+    return spread_stairs(_without_batches(metric, values, units), _RISES)
 
 
 _RISES: Final = 2.0**20
@@ -194,6 +194,9 @@ def _stages(
     for counts in code:
         is_jump &= ~(np.diff(counts) > 0.0)
     jumps = [int(at) for at in np.flatnonzero(is_jump) if _is_more_from(int(at) + 1, work)]
+    even = even_jumps(rises, _RISES)
+    if np.isin(even, jumps).sum() < _MOST_WITH_WORK * len(even):
+        jumps = [at for at in jumps if at not in even]
     while jumps:
         of_stage = [at for at in jumps if at < jumps[0] + _BESIDE]
         is_of_stage = np.zeros(len(rises), dtype=np.bool_)
@@ -220,6 +223,8 @@ _FEWEST_AFTER: Final = 2
 """Units before and after a jump whose work is compared; one that takes longer is no stage."""
 
 _MORE_WORK: Final = 1.2
+_MOST_WITH_WORK: Final = 0.6
+"""Part of even jumps without which they are not those of a curriculum."""
 
 
 def _levels(units: Sequence[Unit], *, are_short: bool) -> Iterable[dict[str, float]]:
