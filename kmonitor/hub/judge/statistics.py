@@ -250,11 +250,11 @@ _BESIDE_JUMP: Final = 0.25
 
 
 def spread_stairs(values: Floats, least: float) -> Floats:
-    """Values whose last jumps, of one height and distance, are spread over the units between.
+    """Spread the last jumps, if of one height and distance, over the units between.
 
-    What a callback keeps each n-th epoch comes so: memory rises like a line by n epochs, and not
-    at all by a few. Stairs whose next jump is overdue, and fewer than three jumps, stay as they
-    are; until it is due the line goes on.
+    A callback that keeps something each n-th epoch makes such stairs, which are a line over many
+    epochs, and none over a few. Stairs whose next jump is overdue, and fewer than three jumps,
+    stay as they are; until it is due the line goes on.
 
     Args:
         values: One per unit, NaN where not measured, `[n]`.
@@ -286,7 +286,7 @@ def spread_stairs(values: Floats, least: float) -> Floats:
 
 
 def even_jumps(rises: Floats, least: float) -> NDArray[np.intp]:
-    """Indices of the last jumps that are alike and about as far from each other; none below three.
+    """Find the last jumps, as indices, that are alike and evenly apart; none below three.
 
     Args:
         rises: From each value to the next, `[n]`.
