@@ -3409,18 +3409,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>GPU out of memory after about {n} more models ({low} to {high})</source>
-        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后显存耗尽</translation>
+        <source>GPU out of memory after about {n} more fits ({low} to {high})</source>
+        <translation>大约再进行 {n} 次 fit（{low} 到 {high}）后显存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>GPU out of memory after {n} more models at the earliest</source>
-        <translation>最早再训练 {n} 个模型后显存耗尽</translation>
+        <source>GPU out of memory after {n} more fits at the earliest</source>
+        <translation>最早再进行 {n} 次 fit 后显存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>GPU out of memory with the next model</source>
-        <translation>再训练一个模型显存就会耗尽</translation>
+        <source>GPU out of memory with the next fit</source>
+        <translation>再进行一次 fit 显存就会耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -8183,23 +8183,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory after about {n} more model ({low} to {high})</source>
-        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
+        <source>out of memory after about {n} more fit ({low} to {high})</source>
+        <translation>大约再进行 {n} 次 fit（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory after about {n} more models ({low} to {high})</source>
-        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
+        <source>out of memory after about {n} more fits ({low} to {high})</source>
+        <translation>大约再进行 {n} 次 fit（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory after {n} more models at the earliest</source>
-        <translation>最早再训练 {n} 个模型后内存耗尽</translation>
+        <source>out of memory after {n} more fits at the earliest</source>
+        <translation>最早再进行 {n} 次 fit 后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory with the next model</source>
-        <translation>再训练一个模型内存就会耗尽</translation>
+        <source>out of memory with the next fit</source>
+        <translation>再进行一次 fit 内存就会耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

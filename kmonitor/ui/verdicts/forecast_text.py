@@ -133,37 +133,37 @@ def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
 
 
 def is_out_of_memory(verdict: Verdict) -> bool:
-    """True if a loop of models will run out of memory, not reach a limit that the user set."""
+    """True if a loop of fits will run out of memory, not reach a limit that the user set."""
     forecast = verdict.forecast
     return verdict.per == "fit" and forecast is not None and forecast.of != "own"
 
 
-def _models_text(verdict: Verdict, forecast: LimitForecast) -> str:
-    """Forecast of out of memory for a loop that trains one model after the other."""
+def _fits_text(verdict: Verdict, forecast: LimitForecast) -> str:
+    """Forecast of out of memory for a loop of fits."""
     is_gpu = forecast.of == "device"
     if forecast.latest is None or _is_open_ended(forecast):
         least = count_text(_rounded(math.floor(forecast.earliest)))
-        text = tr("out of memory after {n} more models at the earliest")
+        text = tr("out of memory after {n} more fits at the earliest")
         if is_gpu:
-            text = tr("GPU out of memory after {n} more models at the earliest")
+            text = tr("GPU out of memory after {n} more fits at the earliest")
         return text.format(n=least)
     n = _rounded(round(forecast.units))
     if n < 1:
-        text = tr("out of memory with the next model")
-        return tr("GPU out of memory with the next model") if is_gpu else text
+        text = tr("out of memory with the next fit")
+        return tr("GPU out of memory with the next fit") if is_gpu else text
     ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
     low, high = (count_text(_rounded(end)) for end in ends)
-    text = tr("out of memory after about {n} more models ({low} to {high})")
+    text = tr("out of memory after about {n} more fits ({low} to {high})")
     if is_gpu:
-        text = tr("GPU out of memory after about {n} more models ({low} to {high})")
+        text = tr("GPU out of memory after about {n} more fits ({low} to {high})")
     elif n == 1:
-        text = tr("out of memory after about {n} more model ({low} to {high})")
+        text = tr("out of memory after about {n} more fit ({low} to {high})")
     return text.format(n=count_text(n), low=low, high=high)
 
 
 def _when_text(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
     if is_out_of_memory(verdict):
-        return _models_text(verdict, forecast)
+        return _fits_text(verdict, forecast)
     if forecast.latest is None or _is_open_ended(forecast):
         least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
         return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)

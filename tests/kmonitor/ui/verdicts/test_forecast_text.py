@@ -78,7 +78,7 @@ def test_a_forecast_claims_no_more_than_is_known(forecast: LimitForecast | None,
 
 @pytest.mark.parametrize(
     ("of", "words"),
-    [("host", "out of memory with the next model"), ("own", "limit 1 GiB within 1 fit")],
+    [("host", "out of memory with the next fit"), ("own", "limit 1 GiB within 1 fit")],
 )
 def test_what_comes_with_the_next_model_is_not_in_about_0_models(of: Any, words: str):
     forecast = LimitForecast(GIB, of, 0.3, 0.1, 0.9)

@@ -287,10 +287,10 @@ def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
 @pytest.mark.parametrize(
     ("of", "metric", "latest", "words"),
     [
-        ("host", "ram", 16.4, "out of memory after about 12 more models (8 to 17)"),
-        ("cgroup", "ram", None, "out of memory after 8 more models at the earliest"),
-        ("device", "vram", 16.4, "GPU out of memory after about 12 more models (8 to 17)"),
-        ("device", "vram", None, "GPU out of memory after 8 more models at the earliest"),
+        ("host", "ram", 16.4, "out of memory after about 12 more fits (8 to 17)"),
+        ("cgroup", "ram", None, "out of memory after 8 more fits at the earliest"),
+        ("device", "vram", 16.4, "GPU out of memory after about 12 more fits (8 to 17)"),
+        ("device", "vram", None, "GPU out of memory after 8 more fits at the earliest"),
         ("own", "ram", 16.4, "limit in about 12 fits (8 to 17)"),
     ],
 )
@@ -315,7 +315,7 @@ def test_one_more_model_is_one():
 
     told = verdict_label(made_up_run(), by_fit, now_wall_s=NOW_WALL_S)
 
-    assert told.forecast == "out of memory after about 1 more model (0 to 2)"
+    assert told.forecast == "out of memory after about 1 more fit (0 to 2)"
 
 
 def test_the_guide_explains_loops_and_only_loops():
