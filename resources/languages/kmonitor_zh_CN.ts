@@ -9869,8 +9869,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is filling: {n} of {capacity} rows</source>
+        <translation>{place} 正在填充：{capacity} 行中的 {n} 行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} is full: {n} of {capacity} objects, {size}</source>
         <translation>{place} 已满：{capacity} 个对象中的 {n} 个，{size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is full: {n} of {capacity} rows, {size}</source>
+        <translation>{place} 已满：{capacity} 行中的 {n} 行，{size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

@@ -25,6 +25,7 @@ ALLOWED = {
     "kmonitor_agent/probes/held_memory.py": "/proc",
     "kmonitor_agent/probes/compiled_code.py": "/proc",
     "kmonitor_agent/probes/tasks.py": "/proc",
+    "kmonitor_agent/frameworks/kept/filled_arrays.py": "/proc",
     "kmonitor_agent/frameworks/tensorflow/size_formulas.py": "/proc",
     "kmonitor_agent/probes/pressure.py": "/proc and /sys/fs/cgroup",
     "kmonitor_agent/describing/load_child.py": "/proc",

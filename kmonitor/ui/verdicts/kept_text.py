@@ -62,6 +62,7 @@ def filling_place_text(kept: KeptObjects) -> str:
     texts = {
         "functools.lru_cache": tr("a cache is filling: {n} of {capacity} results in {place}"),
         "deque": tr("a deque is filling: {n} of {capacity} objects in {place}"),
+        "rows": tr("{place} is filling: {n} of {capacity} rows"),
     }
     text = texts.get(kept.container, tr("{place} is filling: {n} of {capacity} objects"))
     text = text.format(
@@ -84,6 +85,7 @@ def full_place_text(kept: KeptObjects) -> str:
     texts = {
         "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
         "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),
+        "rows": tr("{place} is full: {n} of {capacity} rows, {size}"),
     }
     text = texts.get(kept.container, tr("{place} is full: {n} of {capacity} objects, {size}"))
     if kept.capacity is None:

@@ -44,6 +44,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
     read_instead,
 )
+from kmonitor_agent.frameworks.kept.filled_arrays import ROWS, filled_rows
 from kmonitor_agent.frameworks.kept.fixed_lengths import (
     ARRAY,
     Limits,
@@ -339,7 +340,13 @@ class KeptObjectWalk:
             self._visit_graph(value, size, place)
         # One figure or data set that has a name is not what is kept of them.
         elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
-            self._variables[size.memory] = size, place
+            key = place, ROWS
+            rows = filled_rows(value, is_known=key in self._spaces_before)
+            if rows is None:
+                self._variables[size.memory] = size, place
+            else:
+                self.spaces[key] = rows.capacity
+                self._report(size, rows.count, rows.n_bytes, key, rows.capacity)
 
     def _visit_graph(self, value: Any, size: ObjectSize, place: str) -> None:
         known = self.graphs.setdefault(place, [])

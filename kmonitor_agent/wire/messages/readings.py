@@ -308,8 +308,8 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         dtype: Their dtype; empty if there is none.
         container: Class of the list, dict or other container; "linked tuple": tuples, or objects
             of another class, that each hold the one before; "attributes": names that differ in a
-            number; "subclasses": classes that derive from `place`; empty: an attribute or
-            variable.
+            number; "subclasses": classes that derive from `place`; "rows": those of an array that
+            have memory, at least one page; empty: an attribute or variable.
         place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
             "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed

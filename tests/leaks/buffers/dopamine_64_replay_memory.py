@@ -13,18 +13,16 @@ LEAK = Report(
     also=("hill-a/stable-baselines#548",),
     kind="buffers",
     unit="fit",
-    grows=("anonymous",),
-    expected="growing",
-    named=("unknown", "malloc"),
-    cause="the system gives a page of zeros when it is written to first",
-    remedy="fill the buffer at the start",
+    grows=(),
+    expected="none",
+    cause="the system gives a page of zeros when it is written to first, up to the buffer's end",
+    remedy="none needed",
+    fixed="",
     units=35,
 )
 
 N_FILLED = 20
 memory = np.zeros((N_FILLED, 1500, 1000), "float32")
-if corpus.FIXED:
-    memory += 1.0
 model = corpus.dense(1000, 1)
 for index in range(corpus.units(LEAK)):
     memory[index % N_FILLED] = index + 1.0

@@ -546,6 +546,7 @@ def test_series_without_a_container_are_described(container: str, text: str):
         ("functools.lru_cache", "a cache is filling: 80 of 100 results in Recorder.history"),
         ("deque", "a deque is filling: 80 of 100 objects in Recorder.history"),
         ("HistoryDeque", "Recorder.history is filling: 80 of 100 objects"),
+        ("rows", "Recorder.history is filling: 80 of 100 rows"),
     ],
 )
 def test_a_place_that_fills_says_where_it_ends(container: str, text: str):
