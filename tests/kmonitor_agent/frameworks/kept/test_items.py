@@ -201,3 +201,60 @@ def test_items_of_which_three_share_an_array_count_most_of_each_array():
     (found,) = of_recorder(KeptObjectWalk(), held)
 
     assert 0.75 * 40 * MIB <= (found.n_bytes or 0.0) <= 1.1 * 40 * MIB
+
+
+def fails(number: int) -> None:
+    outputs = array()
+    raise ValueError(number, outputs.shape)
+
+
+class Loader(Recorder):
+    """Keeps each error, whose frames refer to the loader."""
+
+    def load(self, number: int) -> None:
+        try:
+            fails(number)
+        except ValueError as exc:
+            self.held.append(exc)
+
+
+def test_errors_count_with_the_arrays_in_their_frames():
+    loader = Loader([])
+    for number in range(20):
+        loader.load(number)
+
+    kept = KeptObjectWalk().search([loader], None)
+
+    (found,) = (each for each in kept if each.place == "Loader.held")
+    assert (found.kind, found.count) == ("ValueError", 20)
+    assert found.n_bytes == pytest.approx(20 * MIB, rel=0.05)
+
+
+def image(**fields: Any) -> Any:
+    made = type("Image", (), {"__module__": "PIL.Image"})()
+    vars(made).update(fields)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fields", "n_bytes"),
+    [
+        ({"_size": (512, 256), "_mode": "RGB", "_im": object()}, 2**19),
+        ({"size": (512, 256), "mode": "L", "im": object()}, 2**17),
+        ({"_size": (512, 256), "_mode": "I;16", "_im": object()}, 2**18),
+        ({"_size": (512, 256), "_mode": "RGB", "_im": None}, 0),
+        ({"_size": "512", "_mode": "RGB", "_im": object()}, 0),
+        ({}, 0),
+    ],
+)
+def test_images_are_measured_by_their_pixels(*, fields: dict[str, Any], n_bytes: int):
+    assert bytes_of_buffer(image(**fields)) == n_bytes
+
+
+def test_images_in_a_list_are_named_and_measured():
+    held = [image(_size=(512, 512), _mode="RGB", _im=object()) for _ in range(8)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert (found.kind, found.count) == ("PIL.Image.Image", 8)
+    assert found.n_bytes == 8 * MIB
