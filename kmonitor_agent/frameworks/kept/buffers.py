@@ -5,16 +5,40 @@ import errno
 import io
 import math
 from collections.abc import Callable
+from types import MethodDescriptorType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
     class_bases,
     class_module,
     class_name,
     instance_dict,
     is_exactly,
     is_known_class,
+    is_known_module,
+    is_made_at_runtime,
+    own_attributes,
 )
+
+
+def is_native(kind: type) -> bool:
+    """True for a class of a library's compiled code: nobody knows what its objects hold.
+
+    Classes of Python and of the frameworks do not count, and neither do functions.
+    """
+    is_function = class_attribute(kind, "__get__") is not None
+    if is_function or is_known_module(class_module(kind)):
+        return False
+    if not is_made_at_runtime(kind):
+        return True
+    return any(class_module(base) == _PYBIND for base in class_bases(kind)) or any(
+        type(each) is MethodDescriptorType and each.__objclass__ is kind
+        for each in list(own_attributes(kind).values())
+    )
+
+
+_PYBIND: Final = "pybind11_builtins"
 
 _EMPTY_BYTES: Final = bytearray().__sizeof__()
 

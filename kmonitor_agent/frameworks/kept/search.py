@@ -126,6 +126,9 @@ _NEWEST: Final = 17
 
 _MOST_IN_TREES: Final = 1000
 
+_LITTLE: Final = 2**12
+"""Size of an item up to which parts of unknown size may be most of it, bytes."""
+
 _WHOLE: Final = 0.9
 """Share of an item from which it is called by the one array that it holds."""
 
@@ -526,6 +529,9 @@ class KeptObjectWalk:
             n += 1
         like = size_of(measured[0]) or kind_of_item(measured[0])
         n_bytes = total.n_bytes / n * length
+        # At the first search nobody knows if there are more than before.
+        if total.has_unknown and total.n_bytes < _LITTLE * n and self._before is not None:
+            total.native = total.native or like or named_kind("object")
         is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
         if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number, is_native
 from kmonitor_agent.frameworks.kept.containers import container_base
 from kmonitor_agent.frameworks.kept.contents import held_by
 from kmonitor_agent.frameworks.kept.tensorflow_parts import (
@@ -322,6 +322,7 @@ class TreeSize:
         sized_bytes: Size of all arrays, tensors and tables within, bytes.
         native: The first object within that cannot be measured; None if there is none.
         whole: The first model or data set within that was measured; None if there is none.
+        has_unknown: True if `n_bytes` is without an object of a library's compiled code.
     """
 
     n_bytes: float = 0.0
@@ -330,6 +331,7 @@ class TreeSize:
     sized_bytes: float = 0.0
     native: ObjectSize | None = None
     whole: ObjectSize | None = None
+    has_unknown: bool = False
 
     def add(self, size: ObjectSize, scale: float) -> None:
         """Add an array, tensor, table or native object, scaled."""
@@ -348,6 +350,7 @@ class TreeSize:
         self.sized_bytes += other.sized_bytes
         self.native = self.native or other.native
         self.whole = self.whole or other.whole
+        self.has_unknown = self.has_unknown or other.has_unknown
         self.largest_bytes += other.largest_bytes
         self.largest = other.largest or self.largest
 
@@ -363,6 +366,7 @@ class SizeReader:
         self.n_visited = 0
         self.graphs = GraphReader()
         self._newest_operation = -1
+        self._are_native: dict[int, bool] = {}  # by class
 
     def is_new(self, size: ObjectSize) -> bool:
         """True if this memory was not seen before; marks it as seen."""
@@ -436,10 +440,19 @@ class SizeReader:
                 nodes += self._add_model(total, each, scale)
                 continue
             total.n_bytes += scale * _own_bytes(each)
+            total.has_unknown = total.has_unknown or self._is_native(each)
             held, of_all = held_by(each)
             waiting.extend((item, scale * of_all) for item in held)
         self.n_visited += nodes
         return total
+
+    def _is_native(self, value: Any) -> bool:
+        kind: Any = type(value)
+        known = self._are_native.get(id(kind))
+        if known is None:
+            known = is_native(kind) and container_base(value) is None
+            self._are_native[id(kind)] = known
+        return known
 
     def _add_sized(
         self, total: TreeSize, value: Any, size: ObjectSize, scale: float

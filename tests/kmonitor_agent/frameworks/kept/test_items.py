@@ -1,9 +1,11 @@
 """Items that hold several things: what they are called, and that nothing in them counts twice."""
 
 import mmap
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -258,3 +260,46 @@ def test_images_in_a_list_are_named_and_measured():
 
     assert (found.kind, found.count) == ("PIL.Image.Image", 8)
     assert found.n_bytes == 8 * MIB
+
+
+def of_unknown_size() -> Any:
+    return msgspec.json.Encoder()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (of_unknown_size, "msgspec.json.Encoder"),
+        (lambda: Recorder(of_unknown_size()), f"{__name__}.Recorder"),
+        (lambda: (1, of_unknown_size()), "object"),
+    ],
+)
+def test_objects_of_a_compiled_library_are_counted_once_there_are_more(
+    make: Callable[[], Any], kind: str
+):
+    held = [make() for _ in range(4)]
+    walk = KeptObjectWalk()
+    first = of_recorder(walk, held)
+    held += [make() for _ in range(4)]
+    (then,) = of_recorder(KeptObjectWalk(walk.lengths), held)
+
+    assert first == []
+    assert (then.kind, then.count, then.n_bytes) == (kind, 8, None)
+
+
+def test_an_object_of_a_compiled_library_beside_a_large_array_is_measured():
+    found = last_search({}, lambda: (array(), of_unknown_size()))
+
+    assert [each.n_bytes for each in found] == [pytest.approx(12 * MIB, rel=0.01)]
+
+
+class Weak:
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: weakref.proxy(Recorder), Weak, np.random.default_rng, lambda: "x" * 99],
+)
+def test_small_objects_of_python_and_the_frameworks_are_not_counted(make: Callable[[], Any]):
+    assert last_search({}, make) == []
