@@ -152,6 +152,12 @@ def weights_of(part: object) -> list[tuple[Any, bool]]:
     return list(found.values())
 
 
+def variable_lists_of(layer: object) -> list[tuple[str, Any]]:
+    """Names and lists of the variables that Keras tracks for a layer, without nested layers."""
+    values = instance_dict(layer)
+    return [(name, values[name]) for name in (*_TRAINED, *_FIXED) if name in values]
+
+
 def variables_within(part: object) -> list[Any]:
     """Weights and seed states of a model or layer and all nested ones, as Keras lists them."""
     found: dict[int, tuple[Any, bool]] = {}

@@ -194,21 +194,22 @@ def _holds_objects(value: Any) -> bool:
 def runs_only_package_code(kind: type) -> bool:
     """True if a class is known and the script replaced none of its methods."""
     return is_known_class(kind) and all(
-        _has_only_package_code(base) for base in class_bases(kind) if _is_made_at_runtime(base)
+        _has_only_package_code(base) for base in class_bases(kind) if is_made_at_runtime(base)
     )
 
 
-def _is_made_at_runtime(kind: type) -> bool:
+def is_made_at_runtime(kind: type) -> bool:
+    """False for a class that a compiled module contains as it is."""
     return bool(_FLAGS_OF.__get__(kind) & _MADE_AT_RUNTIME)
 
 
 def _is_known_base(base: type) -> bool:
-    if not _is_made_at_runtime(base):
-        return _is_known_name(class_module(base)) and id(base) not in _FORWARDING
+    if not is_made_at_runtime(base):
+        return is_known_module(class_module(base)) and id(base) not in _FORWARDING
     reference = _known.get(id(base))
     if reference is not None and reference() is base:
         return True
-    is_known = _is_known_name(class_module(base)) and (
+    is_known = is_known_module(class_module(base)) and (
         _is_in_its_module(base) or _has_only_package_code(base)
     )
     if is_known:
@@ -218,7 +219,8 @@ def _is_known_base(base: type) -> bool:
     return is_known
 
 
-def _is_known_name(module: object) -> bool:
+def is_known_module(module: object) -> bool:
+    """True for the name of a module of Python or a framework, whoever claims it."""
     return type(module) is str and module.partition(".")[0] in _PACKAGES
 
 
@@ -260,7 +262,7 @@ def _is_package_member(value: Any, module: str) -> bool:
 
 
 def _is_known_code(function: Any, module: object) -> bool:
-    return _is_known_name(module) and _is_of_package(function.__code__.co_filename, str(module))
+    return is_known_module(module) and _is_of_package(function.__code__.co_filename, str(module))
 
 
 def _is_of_package(path: object, module: str) -> bool:

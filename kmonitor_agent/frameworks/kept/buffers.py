@@ -1,18 +1,44 @@
 # pyright: basic
-"""Memory of texts, bytes and the like, of Python's own classes, read without running code."""
+"""Memory of texts, bytes, images and the like, read without running code of the script."""
 
 import errno
 import io
+import math
 from collections.abc import Callable
+from types import MethodDescriptorType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
     class_bases,
     class_module,
     class_name,
+    instance_dict,
     is_exactly,
     is_known_class,
+    is_known_module,
+    is_made_at_runtime,
+    own_attributes,
 )
+
+
+def is_native(kind: type) -> bool:
+    """True for a class of a library's compiled code: nobody knows what its objects hold.
+
+    Classes of Python and of the frameworks do not count, and neither do functions.
+    """
+    is_function = class_attribute(kind, "__get__") is not None
+    if is_function or is_known_module(class_module(kind)):
+        return False
+    if not is_made_at_runtime(kind):
+        return True
+    return any(class_module(base) == _PYBIND for base in class_bases(kind)) or any(
+        type(each) is MethodDescriptorType and each.__objclass__ is kind
+        for each in list(own_attributes(kind).values())
+    )
+
+
+_PYBIND: Final = "pybind11_builtins"
 
 _EMPTY_BYTES: Final = bytearray().__sizeof__()
 
@@ -35,14 +61,20 @@ def bytes_of_number(value: Any) -> int:
 
 
 def bytes_of_buffer(value: Any) -> int:
-    """Size of a text or of bytes in memory, of Python's own classes; 0 for anything else."""
+    """Size of a text or of bytes in memory, of Python's own classes, or of an image of Pillow.
+
+    0 for anything else, and for an image that is not read from its file as yet.
+    """
     kind: Any = type(value)
     if kind is bytearray:
         return _EMPTY_BYTES + len(value)  # it reserves up to an eighth more, and never uses it
     if is_exactly(value, str, bytes):
         return kind.__sizeof__(value)
     for base in class_bases(kind):
-        read = _BUFFERS.get((class_module(base), class_name(base)))
+        named = class_module(base), class_name(base)
+        if named == _IMAGE:
+            return _pixels(instance_dict(value))
+        read = _BUFFERS.get(named)
         if read is not None and is_known_class(base):
             return read(base, value)
     return 0
@@ -90,6 +122,30 @@ def _anonymous(base: Any, value: Any) -> int:
     except ValueError:  # closed
         return 0
     return 0
+
+
+_IMAGE: Final = ("PIL.Image", "Image")
+_BYTES_PER_PIXEL: Final = {
+    **dict.fromkeys(("1", "L", "P"), 1),
+    **dict.fromkeys(("I;16", "I;16L", "I;16B", "I;16N", "BGR;15", "BGR;16"), 2),
+}
+_MOST_BYTES_PER_PIXEL: Final = 4
+"""Size of a pixel in all other modes: Pillow keeps three channels as four, too.
+
+Source: `ImagingNewPrologueSubtype` in Pillow's src/libImaging/Storage.c."""
+
+
+def _pixels(fields: dict[str, Any]) -> int:
+    """Size of an image by its attributes, some of which have other names before Pillow 11."""
+    size, mode, pixels = (fields.get(f"_{name}", fields.get(name)) for name in _OF_IMAGE)
+    if pixels is None or type(size) is not tuple or type(mode) is not str:
+        return 0
+    is_flat = len(size) == _N_AXES and all(type(each) is int for each in size)
+    return math.prod(size) * _BYTES_PER_PIXEL.get(mode, _MOST_BYTES_PER_PIXEL) if is_flat else 0
+
+
+_OF_IMAGE: Final = ("size", "mode", "im")
+_N_AXES: Final = 2
 
 
 _BUFFERS: Final[dict[tuple[str, str], Callable[[Any, Any], int]]] = {

@@ -1,15 +1,31 @@
 # pyright: basic
 """Members of classes, objects and containers of a script, read without running its code."""
 
+import functools
+import io
+from collections.abc import Collection
 from itertools import islice
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.containers import Series, length_of, newest_items
+from kmonitor_agent.frameworks.kept.contents import attributes_of_function, closure_of
+from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.sizes import size_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_module,
     class_name,
+    class_package,
     instance_dict,
     is_exactly,
     is_instance,
@@ -42,22 +58,40 @@ _NAMESPACES: Final = frozenset(
 )
 """Classes of Python that a script uses as its own."""
 
-_OF_KERAS: Final = (
-    *("_self_", "_layers", "_metrics", "_tracker", "_losses", "_loss_ids"),
-    *("_trainable_", "_non_trainable_", "_inbound_nodes", "_outbound_nodes", "_call_"),
-    *("call_signature_parameters", "_build_shapes_dict", "_seed_generators", "_dtype_policy"),
+_TRACKING: Final = frozenset({"Layer", "Metric", "Optimizer"})
+"""Classes of Keras whose objects track what they are made of."""
+
+_TRACKED: Final = frozenset(
+    {"_layers", "_metrics", "_tracker", "_losses", "_losses_override", "_loss_ids"}
+    | {"_trainable_variables", "_non_trainable_variables", "_trainable_variables_indices"}
+    | {"_trainable_weights", "_non_trainable_weights"}
+    | {"_inbound_nodes", "_outbound_nodes", "_inbound_nodes_value", "_outbound_nodes_value"}
+    | {"_call_signature", "_call_spec", "_call_context_args", "_call_has_context_arg"}
+    | {"call_signature_parameters", "_build_shapes_dict", "_seed_generators", "_dtype_policy"}
 )
+"""Attributes in which they do. Objects of other classes use the same names for other things."""
+
+_OF_TENSORFLOW: Final = "_self_"
+"""Beginning of the names that TensorFlow gives to its attributes of objects that it tracks."""
 
 
 def attributes_of(value: Any) -> list[tuple[Any, Any]]:
-    """Attributes of an object, without those of Keras and TensorFlow."""
+    """Attributes of an object, without those that Keras and TensorFlow set on it."""
+    kind: Any = type(value)
     fields = [*instance_dict(value).items(), *slot_values(value)]
-    passed_over = ("_",) if is_known_class(type(value)) else _OF_KERAS
-    return [
-        (name, each)
-        for name, each in fields
-        if type(name) is str and not name.startswith(passed_over)
-    ]
+    named = [each for each in fields if type(each[0]) is str]
+    if is_known_class(kind):
+        return [each for each in named if not each[0].startswith("_")]
+    if _derives_from(kind, {"Trackable"}, {"tensorflow"}):
+        named = [each for each in named if not each[0].startswith(_OF_TENSORFLOW)]
+    if _derives_from(kind, _TRACKING, {"keras", "tf_keras"}):
+        named = [each for each in named if each[0] not in _TRACKED]
+    return named
+
+
+def _derives_from(kind: type, names: Collection[str], packages: Collection[str]) -> bool:
+    bases = (base for base in class_bases(kind) if class_name(base) in names)
+    return any(class_package(base) in packages for base in bases)
 
 
 _MOST_KEYS: Final = 32
@@ -102,3 +136,33 @@ def is_record(value: Any) -> bool:
     """True for a container whose items are rather fields than entries."""
     length = length_of(value) or 0
     return length < FEWEST or (length == FEWEST and is_instance(value, tuple))
+
+
+_LEAST_TEXT: Final = 2**17
+"""Minimum length of a text to visit; shorter ones are many, and small."""
+
+_SIMPLE: Final = (
+    *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
+    *(property, staticmethod, classmethod),
+)
+
+
+def holds_nothing(value: Any) -> bool:
+    """True for numbers, short texts, modules and plain functions: most values."""
+    if type(value) is FunctionType:
+        return not closure_of(value) and not attributes_of_function(value)
+    if type(value) is str:
+        return str.__len__(value) < _LEAST_TEXT
+    return is_exactly(value, *_SIMPLE)
+
+
+PASSES_ON: Final = (
+    *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
+    *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
+    *ITERATORS,
+)
+"""Classes of Python whose objects belong to others: a function with arguments, a bound method, a
+file in memory, an iterator."""
+
+
+HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *PASSES_ON)

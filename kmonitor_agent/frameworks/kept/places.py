@@ -20,9 +20,12 @@ from kmonitor_agent.call_stacks import (
     generator_frame,
     is_keras_frame,
 )
-from kmonitor_agent.frameworks.kept.closures import attributes_of_function, closure_of
 from kmonitor_agent.frameworks.kept.containers import length_of
-from kmonitor_agent.frameworks.kept.sizes import held_beside
+from kmonitor_agent.frameworks.kept.contents import (
+    attributes_of_function,
+    closure_of,
+    held_beside,
+)
 from kmonitor_agent.frameworks.kept.tasks import TASKS
 from kmonitor_agent.frameworks.script_files import is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (

@@ -15,26 +15,13 @@ No code of the script's runs, and no object is kept: the result is names and num
 """
 
 import dataclasses
-import functools
-import io
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from types import (
-    BuiltinMethodType,
-    FunctionType,
-    GeneratorType,
-    GetSetDescriptorType,
-    MappingProxyType,
-    MemberDescriptorType,
-    MethodType,
-    ModuleType,
-    TracebackType,
-)
+from types import FunctionType, GeneratorType, TracebackType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
-from kmonitor_agent.frameworks.kept.closures import attributes_of_function, closure_of
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
     capacity_of,
@@ -44,6 +31,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     newest_keys,
     read_instead,
 )
+from kmonitor_agent.frameworks.kept.contents import held_beside
 from kmonitor_agent.frameworks.kept.filled_arrays import ROWS, filled_rows
 from kmonitor_agent.frameworks.kept.fixed_lengths import (
     ARRAY,
@@ -52,13 +40,15 @@ from kmonitor_agent.frameworks.kept.fixed_lengths import (
     entries_of_array,
     filled_part,
 )
-from kmonitor_agent.frameworks.kept.iterators import ITERATORS
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
 from kmonitor_agent.frameworks.kept.members import (
     FEWEST,
+    HOLDS_VARIABLES,
+    PASSES_ON,
     attributes_of,
     children_of,
     has_fields,
+    holds_nothing,
     is_followed,
     is_record,
     larger_end,
@@ -91,12 +81,16 @@ from kmonitor_agent.frameworks.kept.sizes import (
     SizeReader,
     TreeSize,
     has_graph,
-    held_beside,
     size_of,
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
 from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
-from kmonitor_agent.frameworks.model_parts import all_layers_of, compiled_with, has_layers
+from kmonitor_agent.frameworks.model_parts import (
+    all_layers_of,
+    compiled_with,
+    has_layers,
+    variable_lists_of,
+)
 from kmonitor_agent.frameworks.script_files import MODULES, is_of_script
 from kmonitor_agent.frameworks.script_values import (
     class_name,
@@ -127,14 +121,14 @@ _MOST_LATER: Final = 1000
 _ALL_MEASURED: Final = 128
 """Maximum number of arrays of a container that are added up; of more, the newest represent all."""
 
-_LEAST_TEXT: Final = LEAST_BYTES // 8
-"""Minimum length of a text to visit; shorter ones are many, and small."""
-
 _LONGEST: Final = 200
 _NEWEST: Final = 17
 """Number of items whose trees are measured; several may belong together and share contents."""
 
 _MOST_IN_TREES: Final = 1000
+
+_LITTLE: Final = 2**12
+"""Size of an item up to which parts of unknown size may be most of it, bytes."""
 
 _WHOLE: Final = 0.9
 """Share of an item from which it is called by the one array that it holds."""
@@ -201,6 +195,7 @@ class KeptObjectWalk:
         self._waiting: deque[tuple[Any, str]] = deque()
         self._later: deque[tuple[Any, str]] = deque()  # tuples in containers
         self._n_later = 0
+        self._of_layers: set[Place] = set()  # variables of layers
         self._linked: set[int] = set()
         self._series: dict[Place, list[FoundSeries]] = {}
         self._containers: dict[Place, list[Any]] = {}
@@ -289,7 +284,7 @@ class KeptObjectWalk:
     def _follow(self, most: int = _MOST_OBJECTS) -> None:
         while self.n_visited < most and (queue := self._next_queue()):
             value, place = queue.popleft()
-            if id(value) in self._seen or _holds_nothing(value):
+            if id(value) in self._seen or holds_nothing(value):
                 continue
             self._seen.add(id(value))
             self.n_visited += 1
@@ -369,7 +364,7 @@ class KeptObjectWalk:
         elif is_exactly(value, FunctionType, GeneratorType):
             self._add_names(variables_held(value), value.__name__)
             self._waiting += [(each, value.__name__) for each in iterated_by(value)]
-        elif is_exactly(value, *_PASSES_ON):
+        elif is_exactly(value, *PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif is_followed(kind):
             fields = instance_dict(value)
@@ -377,13 +372,21 @@ class KeptObjectWalk:
             self._add_names(attributes_of(value), self._owners.name_of(kind, place))
             if has_layers(fields):
                 self._add_own([*all_layers_of(value), *compiled_with(value)])
+                self._add_variables(value)
 
     def _add_own(self, parts: Iterable[Any]) -> None:
         """Follow those parts of a model, or of what it is given, that are the script's own."""
         for part in parts:
             kind: Any = type(part)
-            if not is_known_class(kind) or is_exactly(part, *_HOLDS_VARIABLES):
+            if not is_known_class(kind) or is_exactly(part, *HOLDS_VARIABLES):
                 self._waiting.append((part, class_name(kind)))
+
+    def _add_variables(self, layer: Any) -> None:
+        """Add the variables of a layer, to which a script may add one each epoch."""
+        for name, variables in variable_lists_of(layer):
+            if length_of(variables):
+                place = f"{class_name(type(layer))}.{name}"
+                self._of_layers.add(self._add_container(variables, place))
 
     def _add_subclasses(self, kind: type) -> None:
         found = subclasses_of(kind)
@@ -450,6 +453,8 @@ class KeptObjectWalk:
         is_same = self._before is not None and self._before.get(place, 0) == self.lengths[place]
         if is_same and not all(self._is_full(each, place) for each in containers):
             return
+        if place in self._of_layers and place not in (self._before or {}):
+            return  # weights of a model
         for value in containers:
             length = length_of(value) or 0
             if self._is_over():
@@ -500,8 +505,9 @@ class KeptObjectWalk:
             n_bytes += self._bytes_of_keys(value, length)
             self._report(named_kind("number"), length, n_bytes, place, capacity)
         else:
-            self._owned.update(map(id, items))
-            self._measure_trees(items[-_NEWEST:], length, place, capacity)
+            own = set(map(id, items))
+            self._owned |= own
+            self._measure_trees(items[-_NEWEST:], {id(value), *own}, length, place, capacity)
 
     def _take_variables(self, sizes: Iterable[ObjectSize]) -> None:
         """Count arrays that are a variable's value too with their container, but no views."""
@@ -515,20 +521,24 @@ class KeptObjectWalk:
         return n_bytes * length / max(1, len(keys))
 
     def _measure_trees(
-        self, items: list[Any], length: int, place: Place, capacity: int | None
+        self, items: list[Any], apart: set[int], length: int, place: Place, capacity: int | None
     ) -> None:
         # The newest may be a variable's value too, which belongs there. And what the first one
-        # holds as well is shared by all.
+        # holds as well is shared by all; but an item may lead to the others, as an error does by
+        # the frames that it keeps.
         measured = items[1:-1] or items[1:]
-        self._reader.tree(items[0])
+        self._reader.tree(items[0], apart)
         total = TreeSize()
         n = 0
         n_before = self._reader.n_visited
         while n < len(measured) and self._reader.n_visited - n_before < _MOST_IN_TREES:
-            total.join(self._reader.tree(measured[n]))
+            total.join(self._reader.tree(measured[n], apart))
             n += 1
         like = size_of(measured[0]) or kind_of_item(measured[0])
         n_bytes = total.n_bytes / n * length
+        # At the first search nobody knows if there are more than before.
+        if total.has_unknown and total.n_bytes < _LITTLE * n and self._before is not None:
+            total.native = total.native or like or named_kind("object")
         is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
         if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None
@@ -570,30 +580,3 @@ class KeptObjectWalk:
             is_part=like.is_part,
             capacity=capacity,
         )
-
-
-_SIMPLE: Final = (
-    *(int, float, bool, type(None), ModuleType, MemberDescriptorType, GetSetDescriptorType),
-    *(property, staticmethod, classmethod),
-)
-
-
-def _holds_nothing(value: Any) -> bool:
-    """True for numbers, short texts, modules and plain functions: most values."""
-    if type(value) is FunctionType:
-        return not closure_of(value) and not attributes_of_function(value)
-    if type(value) is str:
-        return str.__len__(value) < _LEAST_TEXT
-    return is_exactly(value, *_SIMPLE)
-
-
-_PASSES_ON: Final = (
-    *(MethodType, BuiltinMethodType, MappingProxyType, functools.partial),
-    *(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom),
-    *ITERATORS,
-)
-"""Classes of Python whose objects belong to others: a function with arguments, a bound method, a
-file in memory, an iterator."""
-
-
-_HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *_PASSES_ON)

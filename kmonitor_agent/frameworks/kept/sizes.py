@@ -5,25 +5,18 @@ No code of the script's runs. Arrays are read by numpy's own descriptors, tensor
 where their class is the framework's own. Memory that several objects share counts once.
 """
 
-import gc
 import math
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
-from kmonitor_agent.frameworks.kept.closures import attributes_of_function, closure_of
-from kmonitor_agent.frameworks.kept.containers import (
-    container_base,
-    length_of,
-    newest_items,
-    newest_keys,
-)
-from kmonitor_agent.frameworks.kept.tasks import held_by_future
+from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number, is_native
+from kmonitor_agent.frameworks.kept.containers import container_base
+from kmonitor_agent.frameworks.kept.contents import held_by
 from kmonitor_agent.frameworks.kept.tensorflow_parts import (
     current_shape,
     dataset_tensors,
@@ -40,7 +33,6 @@ from kmonitor_agent.frameworks.script_values import (
     is_exactly,
     is_instance,
     is_known_class,
-    is_subclass,
     items_of,
     own_attributes,
     safe_getattr,
@@ -330,6 +322,7 @@ class TreeSize:
         sized_bytes: Size of all arrays, tensors and tables within, bytes.
         native: The first object within that cannot be measured; None if there is none.
         whole: The first model or data set within that was measured; None if there is none.
+        has_unknown: True if `n_bytes` is without an object of a library's compiled code.
     """
 
     n_bytes: float = 0.0
@@ -338,6 +331,7 @@ class TreeSize:
     sized_bytes: float = 0.0
     native: ObjectSize | None = None
     whole: ObjectSize | None = None
+    has_unknown: bool = False
 
     def add(self, size: ObjectSize, scale: float) -> None:
         """Add an array, tensor, table or native object, scaled."""
@@ -356,6 +350,7 @@ class TreeSize:
         self.sized_bytes += other.sized_bytes
         self.native = self.native or other.native
         self.whole = self.whole or other.whole
+        self.has_unknown = self.has_unknown or other.has_unknown
         self.largest_bytes += other.largest_bytes
         self.largest = other.largest or self.largest
 
@@ -371,6 +366,7 @@ class SizeReader:
         self.n_visited = 0
         self.graphs = GraphReader()
         self._newest_operation = -1
+        self._are_native: dict[int, bool] = {}  # by class
 
     def is_new(self, size: ObjectSize) -> bool:
         """True if this memory was not seen before; marks it as seen."""
@@ -413,10 +409,14 @@ class SizeReader:
         self._newest_operation = graph.newest
         return graph.n_bytes
 
-    def tree(self, value: Any) -> TreeSize:
+    def tree(self, value: Any, apart: Collection[int] = ()) -> TreeSize:
         """Size of an object with its contents.
 
         Long containers are estimated from their newest items.
+
+        Args:
+            value: The object.
+            apart: Identities of objects that are no contents of it.
         """
         total = TreeSize()
         waiting: deque[tuple[Any, float]] = deque([(value, 1.0)])
@@ -427,7 +427,7 @@ class SizeReader:
             if is_exactly(each, int, float, bool, type(None)):
                 total.n_bytes += scale * bytes_of_number(each)
                 continue
-            if id(each) in self.seen:
+            if id(each) in self.seen or (id(each) in apart and each is not value):
                 continue
             size = size_of(each)
             if size is not None:
@@ -440,10 +440,19 @@ class SizeReader:
                 nodes += self._add_model(total, each, scale)
                 continue
             total.n_bytes += scale * _own_bytes(each)
-            held, of_all = _held_by(each)
+            total.has_unknown = total.has_unknown or self._is_native(each)
+            held, of_all = held_by(each)
             waiting.extend((item, scale * of_all) for item in held)
         self.n_visited += nodes
         return total
+
+    def _is_native(self, value: Any) -> bool:
+        kind: Any = type(value)
+        known = self._are_native.get(id(kind))
+        if known is None:
+            known = is_native(kind) and container_base(value) is None
+            self._are_native[id(kind)] = known
+        return known
 
     def _add_sized(
         self, total: TreeSize, value: Any, size: ObjectSize, scale: float
@@ -502,45 +511,6 @@ _HASHED: Final = (dict, set, frozenset)
 """Containers whose tables take more than a pointer for each item."""
 
 
-def _held_by(value: Any) -> tuple[Iterable[Any], float]:
-    """Contents of an object or a sample of them, and the factor from the sample to all of them."""
-    n = length_of(value)
-    if n is None:
-        return () if bytes_of_buffer(value) else _attributes(value), 1.0
-    items = newest_items(value, _SAMPLE)
-    return [*items, *newest_keys(value, _SAMPLE)], n / max(1, len(items))
-
-
-def _attributes(value: Any) -> Iterable[Any]:
-    kind: Any = type(value)
-    for base, read in _ATTRIBUTES.items():
-        if is_subclass(kind, (base,)):
-            return read(value)
-    if (held := held_by_future(value)) is not None:
-        return held
-    fields = instance_dict(value)
-    return [*fields.values(), *held_beside(value, fields)]
-
-
-def held_beside(value: Any, fields: dict[str, Any]) -> list[Any]:
-    """Objects that an object refers to otherwise than by its dict of attributes.
-
-    These are the values of slots and the parts of Python's own objects: a partial's arguments, a
-    generator's variables, what an iterator or a bound method belongs to. The garbage collector's
-    view has them all, and asks no code of the object's class.
-    """
-    listed = {id(fields), *map(id, fields.values())}
-    return [
-        each
-        for each in gc.get_referents(value)[:_NODES]
-        if id(each) not in listed and not is_instance(each, *_SHARED)
-    ]
-
-
-_SHARED: Final = (ModuleType, type, FrameType, CodeType, weakref.ReferenceType)
-"""Classes of what objects refer to and do not own."""
-
-
 def is_keras_model(kind: type) -> bool:
     """True for a model's class of Keras 3 or tf_keras, and for one that derives from it."""
     return any(
@@ -562,36 +532,3 @@ def _has(fields: dict[str, Any], names: Iterable[str]) -> bool:
 def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
     weights = [weight for weight, _ in weights_of(model)]
     return weights + items_of(instance_dict(fields.get("optimizer")).get("_variables"))
-
-
-def _closure_values(function: FunctionType) -> list[Any]:
-    pairs = (*closure_of(function), *attributes_of_function(function))
-    return [value for _, value in pairs]
-
-
-def _class_values(kind: type) -> list[Any]:
-    return [] if is_known_class(kind) else list(own_attributes(kind).values())
-
-
-def _traceback_values(trace: Any) -> list[Any]:
-    values: list[Any] = []
-    while trace is not None:
-        frame = trace.tb_frame
-        shared = (id(frame.f_globals), id(frame.f_builtins))
-        # Not by `f_locals`: up to Python 3.12 that makes a copy, which the frame keeps.
-        values += [each for each in gc.get_referents(frame) if id(each) not in shared]
-        trace = trace.tb_next
-    return values
-
-
-_ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
-    ModuleType: lambda _: (),
-    FrameType: lambda _: (),
-    type: _class_values,
-    FunctionType: _closure_values,
-    TracebackType: _traceback_values,
-}
-"""Readers of attributes for classes that keep them elsewhere than in a dict.
-
-None for modules, classes of libraries and frames of callers, which are shared.
-"""

@@ -1,9 +1,11 @@
 """Items that hold several things: what they are called, and that nothing in them counts twice."""
 
 import mmap
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -201,3 +203,103 @@ def test_items_of_which_three_share_an_array_count_most_of_each_array():
     (found,) = of_recorder(KeptObjectWalk(), held)
 
     assert 0.75 * 40 * MIB <= (found.n_bytes or 0.0) <= 1.1 * 40 * MIB
+
+
+def fails(number: int) -> None:
+    outputs = array()
+    raise ValueError(number, outputs.shape)
+
+
+class Loader(Recorder):
+    """Keeps each error, whose frames refer to the loader."""
+
+    def load(self, number: int) -> None:
+        try:
+            fails(number)
+        except ValueError as exc:
+            self.held.append(exc)
+
+
+def test_errors_count_with_the_arrays_in_their_frames():
+    loader = Loader([])
+    for number in range(20):
+        loader.load(number)
+
+    kept = KeptObjectWalk().search([loader], None)
+
+    (found,) = (each for each in kept if each.place == "Loader.held")
+    assert (found.kind, found.count) == ("ValueError", 20)
+    assert found.n_bytes == pytest.approx(20 * MIB, rel=0.05)
+
+
+def image(**fields: Any) -> Any:
+    made = type("Image", (), {"__module__": "PIL.Image"})()
+    vars(made).update(fields)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fields", "n_bytes"),
+    [
+        ({"_size": (512, 256), "_mode": "RGB", "_im": object()}, 2**19),
+        ({"size": (512, 256), "mode": "L", "im": object()}, 2**17),
+        ({"_size": (512, 256), "_mode": "I;16", "_im": object()}, 2**18),
+        ({"_size": (512, 256), "_mode": "RGB", "_im": None}, 0),
+        ({"_size": "512", "_mode": "RGB", "_im": object()}, 0),
+        ({}, 0),
+    ],
+)
+def test_images_are_measured_by_their_pixels(*, fields: dict[str, Any], n_bytes: int):
+    assert bytes_of_buffer(image(**fields)) == n_bytes
+
+
+def test_images_in_a_list_are_named_and_measured():
+    held = [image(_size=(512, 512), _mode="RGB", _im=object()) for _ in range(8)]
+
+    (found,) = of_recorder(KeptObjectWalk(), held)
+
+    assert (found.kind, found.count) == ("PIL.Image.Image", 8)
+    assert found.n_bytes == 8 * MIB
+
+
+def of_unknown_size() -> Any:
+    return msgspec.json.Encoder()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (of_unknown_size, "msgspec.json.Encoder"),
+        (lambda: Recorder(of_unknown_size()), f"{__name__}.Recorder"),
+        (lambda: (1, of_unknown_size()), "object"),
+    ],
+)
+def test_objects_of_a_compiled_library_are_counted_once_there_are_more(
+    make: Callable[[], Any], kind: str
+):
+    held = [make() for _ in range(4)]
+    walk = KeptObjectWalk()
+    first = of_recorder(walk, held)
+    held += [make() for _ in range(4)]
+    (then,) = of_recorder(KeptObjectWalk(walk.lengths), held)
+
+    assert first == []
+    assert (then.kind, then.count, then.n_bytes) == (kind, 8, None)
+
+
+def test_an_object_of_a_compiled_library_beside_a_large_array_is_measured():
+    found = last_search({}, lambda: (array(), of_unknown_size()))
+
+    assert [each.n_bytes for each in found] == [pytest.approx(12 * MIB, rel=0.01)]
+
+
+class Weak:
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: weakref.proxy(Recorder), Weak, np.random.default_rng, lambda: "x" * 99],
+)
+def test_small_objects_of_python_and_the_frameworks_are_not_counted(make: Callable[[], Any]):
+    assert last_search({}, make) == []

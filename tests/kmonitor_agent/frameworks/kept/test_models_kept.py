@@ -244,3 +244,83 @@ def test_an_attached_tensor_that_all_share_counts_once():
     (found,) = of_recorder(KeptObjectWalk(), held)
 
     assert found.n_bytes == 9 * MIB
+
+
+def grown(holder: Any, held: list[Any], make: Callable[[], Any]) -> list[tuple[str, int]]:
+    """Places and counts of the last of several searches, between which a list gets longer."""
+    lengths = None
+    found: list[KeptObjects] = []
+    for _ in range(3):
+        held += [make() for _ in range(3)]
+        walk = KeptObjectWalk(lengths)
+        found = walk.search([holder], None)
+        lengths = walk.lengths
+    return [(each.place, each.count) for each in found]
+
+
+@pytest.mark.parametrize("name", ["_losses", "_metrics", "_layers", "_self_outputs"])
+def test_a_callback_may_use_the_names_that_keras_has_for_its_own_attributes(name: str):
+    class LossHistory(keras.callbacks.Callback):
+        pass
+
+    callback = LossHistory()
+    held: list[Any] = []
+    setattr(callback, name, held)
+
+    places = grown(callback, held, lambda: np.zeros(MIB // 8))
+
+    assert places == [(f"LossHistory.{name}", 9)]
+
+
+def test_a_layer_may_use_names_that_begin_like_those_of_keras():
+    class Watched(keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self._losses_log: list[Any] = []
+
+    layer = Watched()
+    held = vars(layer)["_losses_log"]
+
+    places = grown(Recorder(layer), held, lambda: np.zeros(MIB // 8))
+
+    assert places == [("Watched._losses_log", 9)]
+
+
+def noisy_layer() -> Any:
+    class Noisy(keras.layers.Layer):
+        def resample(self) -> None:
+            self._tracker.unlock()
+            self.noise = self.add_weight(shape=(256, 1024), trainable=False)
+            self._tracker.lock()
+
+    layer = Noisy()
+    layer.add_weight(shape=(256, 1024))
+    layer.resample()
+    return layer
+
+
+@pytest.mark.parametrize("wrap", [lambda layer: layer, lambda layer: keras.Sequential([layer])])
+def test_variables_that_a_script_adds_to_a_layer_are_named(wrap: Callable[[Any], Any]):
+    layer = noisy_layer()
+    holder = Recorder(wrap(layer))
+    lengths = None
+    found: list[KeptObjects] = []
+    for _ in range(3):
+        layer.resample()
+        layer.resample()
+        walk = KeptObjectWalk(lengths)
+        found = walk.search([holder], None)
+        lengths = walk.lengths
+
+    (one,) = found
+    assert (one.place, one.kind) == ("Noisy._non_trainable_variables", "keras.Variable")
+    assert (one.count, one.n_bytes) == (7, 7 * MIB)
+
+
+def test_weights_of_a_model_are_not_kept_by_the_script():
+    first = KeptObjectWalk()
+    holder = Recorder(noisy_layer())
+    found = first.search([holder], None)
+    then = KeptObjectWalk(first.lengths).search([holder], None)
+
+    assert {each.place for each in (*found, *then)} == {"Noisy.noise"}
