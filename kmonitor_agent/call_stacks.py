@@ -40,6 +40,8 @@ def call_stacks() -> Generator[Stacks, None, None]:
     try:
         innermost = _call_atomically(sys._current_frames)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
         stacks.update((thread, _callers(frame)) for thread, frame in innermost.items())
+        # This call is among them: it would keep itself alive, and from Python 3.12 on its callers.
+        innermost.clear()
         yield stacks
     finally:
         stacks.clear()  # frames keep what their calls hold

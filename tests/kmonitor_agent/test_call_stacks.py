@@ -1,10 +1,12 @@
 """Call stacks of every thread, whole, and without a crash while the threads run on."""
 
 import gc
+import inspect
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -108,3 +110,17 @@ def test_threads_that_go_on_meanwhile_do_no_harm():
     )
 
     assert (done.returncode, done.stdout) == (0, "whole\n"), done.stderr
+
+
+def test_no_call_is_kept_alive_by_reading_the_stacks():
+    gc.collect()
+    gc.disable()
+    try:
+        with call_stacks() as stacks:
+            assert stacks
+        kept = [each for each in gc.get_objects() if type(each) is FrameType]
+    finally:
+        gc.enable()
+
+    ours = inspect.getsourcefile(call_stacks)
+    assert not [each for each in kept if each.f_code.co_filename == ours]

@@ -9,7 +9,11 @@ import itertools
 from typing import Any, Final
 
 _TEE: Final[Any] = type(itertools.tee(())[0])
-_ITEMS_OF_TEE: Final[Any] = type(gc.get_referents(itertools.tee(())[0])[0])
+_ITEMS_OF_TEE: Final[Any] = next(
+    kind
+    for kind in map(type, gc.get_referents(itertools.tee(())[0]))
+    if kind is not type  # since Python 3.12 an iterator refers to its class
+)
 _OF_TUPLE: Final[Any] = type(iter(()))
 
 ITERATORS: Final = (
