@@ -31,8 +31,9 @@ from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply, ReplyPending
 
-_SHIPPING_S = 3.0
-"""Longest wait for a hub that still takes the spools of dead processes, seconds."""
+_SHIPPING_S = 6.0
+"""Longest wait for a hub that still takes spools, seconds: after its start it awaits those of live
+processes for five."""
 
 _READING_S = 60.0
 """Longest wait until a folder is completely read, seconds."""
@@ -179,7 +180,7 @@ def deadline(seconds: float) -> Generator[threading.Event]:
 
 
 def _wait_for_spools(client: HubClient, seconds: float) -> None:
-    # A hub that was just started answers before it has read what trainings left on the disk.
+    # A hub that was just started answers before it has what trainings have in their spools.
     end_s = time.monotonic() + seconds
     while client.hub().is_shipping and time.monotonic() < end_s:
         threading.Event().wait(_POLL_S)
