@@ -107,13 +107,14 @@ class _Column:
 
 
 def print_parts(
-    rows: Iterable[EventRow], why_no_input: str, verdicts: Sequence[Verdict] = ()
+    rows: Iterable[EventRow], why_no_input: Sequence[str], verdicts: Sequence[Verdict] = ()
 ) -> None:
     """Print the parts of the recent time, and of all; nothing if they were not measured.
 
     Args:
         rows: The run's events.
-        why_no_input: Reason why the wait for input is not known; empty if it is known.
+        why_no_input: Reported reasons why the wait for input is not known, in order; empty from
+            when on it is known.
         verdicts: The newest verdicts of the run.
     """
     events = [(row.t_s, decode_row(row)) for row in rows]
@@ -134,10 +135,10 @@ def print_parts(
         _print_note(f"{_WHOLE} is the sum of all epochs; the rest are means of {recent[0].noun}s.")
     for text in (*_outlier_texts(before), *_outlier_texts(recent)):
         _print_note(text)
-    if columns[0].parts.input_s is None and why_no_input:
-        _print_note(f"The time spent waiting for input is unknown: {why_no_input}")
+    if columns[0].parts.input_s is None and why_no_input and why_no_input[-1]:
+        _print_note(f"The time spent waiting for input is unknown: {why_no_input[-1]}")
     elif whole is not None:
-        _print_unknown_waits(timed)
+        _print_unknown_waits(timed, is_readable=bool(why_no_input) and not any(why_no_input))
 
 
 def _units(
@@ -323,13 +324,18 @@ def _joined(texts: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _print_unknown_waits(timed: Sequence[EpochParts | None]) -> None:
-    """Note on epochs whose wait is part of compute in the column of the whole run."""
+def _print_unknown_waits(timed: Sequence[EpochParts | None], *, is_readable: bool) -> None:
+    """Note on epochs whose wait is part of compute in the column of the whole run.
+
+    Args:
+        is_readable: True if the wait could be read in all epochs: it was in too few steps of some.
+    """
     unknown = sum(each is not None and each.input_s is None for each in timed)
+    reason = ": it was measured in too few of their steps" if is_readable else ""
     if unknown:
         _print_note(
             f"In {unknown} of {len(timed)} epochs the time spent waiting for input is unknown,"
-            " and is part of compute."
+            f" and is part of compute{reason}."
         )
 
 

@@ -52,7 +52,7 @@ def lines_of(
     capsys: pytest.CaptureFixture[str],
     events: Sequence[EpochEnded | FitEnded],
     *verdicts: Verdict,
-    why_no_input: str = "",
+    why_no_input: Sequence[str] = (),
 ) -> list[str]:
     rows = [
         EventRow(row=n, run="r", seq=n, t_s=float(n), body=encode_event(event))
@@ -233,6 +233,35 @@ def test_parts_of_the_whole_run_add_up_to_all_epochs(capsys: pytest.CaptureFixtu
     assert seconds[-1] == pytest.approx(sum(each.seconds for each in epochs))
     assert sum(seconds[:-1]) == pytest.approx(seconds[-1])
     assert lines[-1].startswith("In 2 of 7 epochs the time spent waiting for input is unknown")
+
+
+@pytest.mark.parametrize(
+    ("reported", "reason"),
+    [
+        ([""], ": it was measured in too few of their steps."),
+        (["no iterator", ""], "."),  # in any of the two ways
+        ([], "."),
+    ],
+)
+def test_reason_for_unknown_waits_is_said_where_there_is_just_one(
+    capsys: pytest.CaptureFixture[str], reported: list[str], reason: str
+):
+    epochs = [epoch(n, wait) for n, wait in enumerate([None, 0.7, 0.3])]
+
+    lines = lines_of(capsys, epochs, why_no_input=reported)
+
+    note = next(line for line in lines if line.startswith("In 1 of 3 epochs"))
+    assert note.endswith(f"and is part of compute{reason}")
+
+
+def test_reason_for_an_unknown_wait_of_the_last_epochs_is_the_last(
+    capsys: pytest.CaptureFixture[str],
+):
+    epochs = [epoch(n, None) for n in range(3)]
+
+    lines = lines_of(capsys, epochs, why_no_input=["", "no iterator"])
+
+    assert lines[-1] == "The time spent waiting for input is unknown: no iterator"
 
 
 def test_time_of_the_whole_run_is_left_out_where_an_epoch_was_not_measured(
