@@ -7606,6 +7606,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: a higher num_workers of the DataLoader, with multiprocessing_context="spawn"</source>
+        <translation>并行加载批次：增大 DataLoader 的 num_workers，并用 multiprocessing_context="spawn"</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of the generator</source>
         <translation>并行加载批次：不用生成器，改用 tf.data.Dataset 或带 workers 的 PyDataset</translation>
     </message>

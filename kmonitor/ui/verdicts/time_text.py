@@ -141,6 +141,10 @@ def _advice_without_forks(code: str) -> str:
             " or with a PyDataset with workers"
         ),
         "more_workers": tr("load batches in parallel: more workers of the PyDataset"),
+        "loader_workers": tr(
+            "load batches in parallel: a higher num_workers of the DataLoader, with"
+            ' multiprocessing_context="spawn"'
+        ),
     }
     return texts.get(code, "")
 

@@ -23,6 +23,12 @@ def test_forks_are_not_advised_with_jax(code: str):
     assert all("workers" in each for each in texts)
 
 
+def test_workers_of_a_loader_are_spawned_with_jax():
+    texts = [time_advice_text("loader_workers", VERDICT, each) for each in ("torch", "jax")]
+
+    assert ["spawn" in each for each in texts] == [False, True]
+
+
 def test_advice_on_slower_checkpoints_names_what_grows_along():
     verdict = replace(VERDICT, cause="part", where="checkpoints", advice=["save_less"])
 
