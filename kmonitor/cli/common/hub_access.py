@@ -96,7 +96,7 @@ def open_hub(
             HubClient(endpoint, folders=folders, on_working=_show_working)
         )
         with _loss_named(folders, host, endpoint):
-            _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
+            wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
             yield client
 
 
@@ -179,8 +179,11 @@ def deadline(seconds: float) -> Generator[threading.Event]:
         timer.cancel()
 
 
-def _wait_for_spools(client: HubClient, seconds: float) -> None:
-    # A hub that was just started answers before it has what trainings have in their spools.
+def wait_for_spools(client: HubClient, seconds: float = _SHIPPING_S) -> None:
+    """Wait until a hub has what trainings left in their spools, or for so many seconds.
+
+    One that was just started answers before.
+    """
     end_s = time.monotonic() + seconds
     while client.hub().is_shipping and time.monotonic() < end_s:
         threading.Event().wait(_POLL_S)
