@@ -9,6 +9,7 @@ Nothing is requested after the last step of an epoch. It waited if it took far l
 typical time between elements: that was its wait alone.
 """
 
+import math
 from collections import deque
 from statistics import median
 from typing import Final, Protocol
@@ -26,6 +27,9 @@ _READ_EACH_S: Final = 0.25
 _LAST_TIMES: Final = 3.0
 _LAST_S: Final = 0.01
 """Minimum length of a last step that waited: times that of the work in a step, and seconds."""
+
+_FEW_READ: Final = MOST_GAPS // 4
+"""Elements below which another reading is planned: many steps may follow before one by time."""
 
 _ENOUGH_READ: Final = 0.1
 """Minimum part of an epoch's elements that represents all of them."""
@@ -96,6 +100,7 @@ class GraphWaits:
         self._last_wait_s = 0.0
         self._read_s = 0.0
         self._is_read_again = False
+        self._read_from = math.inf
 
     def begin_first_step(self, now_s: float) -> None:
         if self._source is not None:
@@ -114,15 +119,25 @@ class GraphWaits:
 
     def read_due(self, now_s: float) -> None:
         """Read if it is time to, at the begin of a step before the clock counts it."""
-        is_last = self._clock.is_last
-        is_due = is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
-        if self._source is None or not is_due:
+        source = self._source
+        if source is None:
             return
-        self._read_s = now_s
-        is_read = self._read_gaps(self._source, now_s)
-        self._is_read_again = self.reads_all or not (is_read or is_last)
-        if self._is_read_again:
-            self._read_soon()
+        if self._is_due(now_s):
+            self._read_s = now_s
+            is_over = self._read_gaps(source, now_s) or self._clock.is_last
+            self._is_read_again = self.reads_all or not is_over
+            is_few = source.elements < _FEW_READ and not (source.absent or self._clock.is_last)
+            self._read_from = self._clock.steps + MOST_GAPS // 2 if is_few else math.inf
+            if self._is_read_again:
+                self._read_soon()
+        if self._read_from < math.inf:
+            # Each step that is due for others makes the clock forget the plan.
+            later = int(self._read_from) - self._clock.steps
+            self._clock.due_after(later // self._clock.steps_per_tick)
+
+    def _is_due(self, now_s: float) -> bool:
+        is_planned = self._is_read_again or self._clock.steps >= self._read_from
+        return self._clock.is_last or is_planned or now_s - self._read_s >= _READ_EACH_S
 
     def pass_long(
         self, seconds: float, *, is_pause: bool, is_timed: bool, is_gap_long: bool

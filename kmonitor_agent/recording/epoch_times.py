@@ -145,6 +145,8 @@ class EpochTimer:
         self._timed = defaultdict[str, float](float)
         self._timed_callbacks: list[float] = []
         self._timed_names = defaultdict[_Named, float](float)
+        self._whole_callbacks: list[float] = []
+        self._in_steps = defaultdict[_Named, float](float)
         self._compiled: list[float] = []
         self._pauses: list[float] = []
         self._step_at = 0.0
@@ -429,6 +431,8 @@ class EpochTimer:
         callbacks_s = sum(taken)
         before = self._timed_callbacks or [0.0] * len(taken)
         self._timed_callbacks = list(map(add, before, taken))
+        if is_whole:
+            self._whole_callbacks = self._timed_callbacks
         own_s = now_s - self._step_at if is_whole else self._step_inside + callbacks_s
         self._timed["steps"] += 1
         self._timed["wall"] += own_s
@@ -447,17 +451,21 @@ class EpochTimer:
 
     def _note_callbacks(self) -> None:
         """Add the time of the callbacks to the account, by class."""
-        timed = self._timed_callbacks or [0.0] * len(self._callbacks)
-        for callback, seconds, timed_s in zip(
-            self._markers.callbacks, self._callbacks, timed, strict=True
+        none = [0.0] * len(self._callbacks)
+        timed = self._timed_callbacks or none
+        whole = self._whole_callbacks or none
+        for callback, seconds, timed_s, whole_s in zip(
+            self._markers.callbacks, self._callbacks, timed, whole, strict=True
         ):
             if seconds > 0.0:
                 named = self._named(callback)
                 self._spent[named[0]] += seconds
                 self._by_name[named] += seconds
                 self._timed_names[named] += timed_s
-        self._callbacks = [0.0] * len(self._callbacks)
+                self._in_steps[named] += whole_s
+        self._callbacks = none
         self._timed_callbacks = []
+        self._whole_callbacks = []
 
     def _named(self, callback: object) -> "_Named":
         name = callback_name(callback, self._privacy.name)
@@ -505,7 +513,7 @@ class EpochTimer:
             cpu_s=max(0.0, process_time() - self._cpu_before_s),
             timed=timed,
             callbacks=[
-                CallbackTime(name, seconds, saves=part == "checkpoints")
+                CallbackTime(name, seconds, part == "checkpoints", self._in_steps[part, name])
                 for (part, name), seconds in sorted(
                     self._by_name.items(), key=lambda item: item[1], reverse=True
                 )
@@ -528,6 +536,7 @@ class EpochTimer:
         for named, part in self._name_shares.items():
             self._spent[named[0]] += part * callbacks_s
             self._by_name[named] += part * callbacks_s
+            self._in_steps[named] += part * callbacks_s
 
     def _add_earlier(self) -> None:
         """Add missing timed steps from earlier epochs."""

@@ -4712,6 +4712,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>Python code in map() (py_function, numpy_function) runs one call at a time: use TensorFlow operations, or a PyDataset with workers</source>
+        <translation>map() 中的 Python 代码（py_function、numpy_function）每次只运行一个调用：请改用 TensorFlow 运算，或带 workers 的 PyDataset</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>Python code in map() (py_function, numpy_function) runs one call at a time: use TensorFlow operations, or a PyDataset with workers and use_multiprocessing=True</source>
         <translation>map() 中的 Python 代码（py_function、numpy_function）每次只运行一个调用：请改用 TensorFlow 运算，或带 workers 且 use_multiprocessing=True 的 PyDataset</translation>
     </message>
@@ -7096,6 +7101,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>from_generator() runs one call at a time: read the data with TensorFlow operations, or with a PyDataset with workers</source>
+        <translation>from_generator() 每次只运行一个调用：请用 TensorFlow 运算读取数据，或用带 workers 的 PyDataset</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>from_generator() runs one call at a time: read the data with TensorFlow operations, or with a PyDataset with workers and use_multiprocessing=True</source>
         <translation>from_generator() 每次只运行一个调用：请用 TensorFlow 运算读取数据，或用带 workers 且 use_multiprocessing=True 的 PyDataset</translation>
     </message>
@@ -7565,6 +7575,11 @@
         <translation>{metric}上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>limit {place}, which is growing, if it is used there</source>
+        <translation>如果那里用到正在增长的 {place}，请限制其大小</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>limit {size}</source>
         <translation>上限 {size}</translation>
@@ -7591,8 +7606,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: a higher num_workers of the DataLoader, with multiprocessing_context="spawn"</source>
+        <translation>并行加载批次：增大 DataLoader 的 num_workers，并用 multiprocessing_context="spawn"</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>load batches in parallel: a tf.data.Dataset or a PyDataset with workers instead of the generator</source>
         <translation>并行加载批次：不用生成器，改用 tf.data.Dataset 或带 workers 的 PyDataset</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>load batches in parallel: more workers of the PyDataset</source>
+        <translation>并行加载批次：增加 PyDataset 的 workers</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8546,8 +8571,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>save less often, or save only the weights</source>
-        <translation>少保存几次，或只保存权重</translation>
+        <source>save less often, keep fewer files, or save only the weights if whole models are saved</source>
+        <translation>降低保存频率，少留文件；如果保存的是整个模型，也可只保存权重</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>save less often, or keep fewer files if their number grows</source>
+        <translation>降低保存频率；如果文件越来越多，请少留一些</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>save less often, or save only the weights if whole models are saved</source>
+        <translation>降低保存频率；如果保存的是整个模型，也可只保存权重</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

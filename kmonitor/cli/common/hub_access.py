@@ -31,8 +31,9 @@ from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply, ReplyPending
 
-_SHIPPING_S = 3.0
-"""Longest wait for a hub that still takes the spools of dead processes, seconds."""
+_SHIPPING_S = 6.0
+"""Longest wait for a hub that still takes spools, seconds: after its start it awaits those of live
+processes for five."""
 
 _READING_S = 60.0
 """Longest wait until a folder is completely read, seconds."""
@@ -95,7 +96,7 @@ def open_hub(
             HubClient(endpoint, folders=folders, on_working=_show_working)
         )
         with _loss_named(folders, host, endpoint):
-            _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
+            wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
             yield client
 
 
@@ -178,8 +179,11 @@ def deadline(seconds: float) -> Generator[threading.Event]:
         timer.cancel()
 
 
-def _wait_for_spools(client: HubClient, seconds: float) -> None:
-    # A hub that was just started answers before it has read what trainings left on the disk.
+def wait_for_spools(client: HubClient, seconds: float = _SHIPPING_S) -> None:
+    """Wait until a hub has what trainings left in their spools, or for so many seconds.
+
+    One that was just started answers before.
+    """
     end_s = time.monotonic() + seconds
     while client.hub().is_shipping and time.monotonic() < end_s:
         threading.Event().wait(_POLL_S)

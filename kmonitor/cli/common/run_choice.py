@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.common.hub_access import HOST_S, HOSTS_AT_ONCE, deadline
+from kmonitor.cli.common.hub_access import HOST_S, HOSTS_AT_ONCE, deadline, wait_for_spools
 from kmonitor.cli.common.terminal import pluralized, terminal_safe
 from kmonitor.connect.host_access import open_tunnel
 from kmonitor.connect.hub_client import HubClient
@@ -162,12 +162,14 @@ def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
     try:
         if host.address.startswith(SCHEME):
             with HubClient(network_hub(host.address, folders)) as client:
+                wait_for_spools(client)
                 return client.runs()
         with (
             deadline(HOST_S) as stop,
             open_tunnel(folders, host, stop=stop) as (_, tunnel),
             HubClient(ipc_endpoint(tunnel.local)) as client,
         ):
+            wait_for_spools(client)
             return client.runs()
     except ConnectCancelled:
         return f"it did not respond within {HOST_S:g} s."

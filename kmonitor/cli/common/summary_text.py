@@ -106,17 +106,17 @@ def device_absence(source_events: Iterable[FieldSources]) -> str:
     Args:
         source_events: The run's `sources` events, in order.
     """
-    return field_absence(source_events, _DEVICE_FIELD)
+    return ["", *field_absences(source_events, _DEVICE_FIELD)][-1]
 
 
-def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
-    """Last reported reason why a field is not read; empty if it is read.
+def field_absences(source_events: Iterable[FieldSources], field: str) -> list[str]:
+    """Reported reasons why a field is not read, in order; empty from when on it is read.
 
     Args:
         source_events: The run's `sources` events, in order.
     """
     found = (source for event in source_events for source in event.sources)
-    return {source.field: source.absent for source in found}.get(field, "")
+    return [source.absent for source in found if source.field == field]
 
 
 def _not_yet(run: RunSummary, metric: LimitMetric) -> str:

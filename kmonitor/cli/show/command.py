@@ -27,7 +27,7 @@ from kmonitor.cli.common.summary_text import (
     METRICS,
     calls_text,
     device_absence,
-    field_absence,
+    field_absences,
     metric_title,
     origin_text,
     run_epoch_text,
@@ -171,7 +171,7 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
     reply = verdicts_of(client, run)
     print_verdicts(run, reply)
     print_step_times(rows)
-    print_parts(rows, field_absence(sources, "parts.input_s"), reply.verdicts)
+    print_parts(rows, field_absences(sources, "parts.input_s"), reply.verdicts)
     print_training(rows)
     print_resources(client, run, sources)
     print_epochs(rows)

@@ -109,7 +109,7 @@ def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
         f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
         if each.command
         else each.text
-        for each in advice_of(verdict)
+        for each in advice_of(verdict, run.backend)
         if each.command is None or each.command in run.actions
     ]
     advice += advice_on_next_run(run, verdict)

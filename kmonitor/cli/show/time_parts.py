@@ -59,12 +59,14 @@ class _Unit:
     Attributes:
         noun: "epoch" or "fit".
         number: Number of the epoch in its fit, or of the fit, from 1.
+        ended_s: Run time of its end, seconds.
         parts: Its time by parts; None: not measured.
     """
 
     noun: str
     number: int
     fit: int
+    ended_s: float
     parts: EpochParts | None
 
     def is_like(self, other: "_Unit") -> bool:
@@ -105,18 +107,19 @@ class _Column:
 
 
 def print_parts(
-    rows: Iterable[EventRow], why_no_input: str, verdicts: Sequence[Verdict] = ()
+    rows: Iterable[EventRow], why_no_input: Sequence[str], verdicts: Sequence[Verdict] = ()
 ) -> None:
     """Print the parts of the recent time, and of all; nothing if they were not measured.
 
     Args:
         rows: The run's events.
-        why_no_input: Reason why the wait for input is not known; empty if it is known.
+        why_no_input: Reported reasons why the wait for input is not known, in order; empty from
+            when on it is known.
         verdicts: The newest verdicts of the run.
     """
-    events = [decode_row(row) for row in rows]
-    epochs = [event for event in events if isinstance(event, EpochEnded)]
-    fits = [event for event in events if isinstance(event, FitEnded)]
+    events = [(row.t_s, decode_row(row)) for row in rows]
+    epochs = [(at_s, event) for at_s, event in events if isinstance(event, EpochEnded)]
+    fits = [(at_s, event) for at_s, event in events if isinstance(event, FitEnded)]
     units = _units(epochs, fits, verdicts)
     recent = _recent(units)
     if not recent:
@@ -125,31 +128,40 @@ def print_parts(
     before = [] if slower is None else _before(units, recent, slower)
     columns = [_Column(_units_title(recent), _mean(recent), has_share=True)]
     earlier = [_Column(_units_title(before), _mean(before))] if before else []
-    whole = _whole_column(epochs, columns[0].parts)
+    timed = [event.parts for _, event in epochs]
+    whole = _whole_column(timed, columns[0].parts)
     _print_columns(earlier + columns + ([] if whole is None else [whole]))
     if whole is not None and len(recent) > 1:
         _print_note(f"{_WHOLE} is the sum of all epochs; the rest are means of {recent[0].noun}s.")
     for text in (*_outlier_texts(before), *_outlier_texts(recent)):
         _print_note(text)
-    if columns[0].parts.input_s is None and why_no_input:
-        _print_note(f"The time spent waiting for input is unknown: {why_no_input}")
+    if columns[0].parts.input_s is None and why_no_input and why_no_input[-1]:
+        _print_note(f"The time spent waiting for input is unknown: {why_no_input[-1]}")
     elif whole is not None:
-        _print_unknown_waits(epochs)
+        _print_unknown_waits(timed, is_readable=bool(why_no_input) and not any(why_no_input))
 
 
 def _units(
-    epochs: Sequence[EpochEnded], fits: Sequence[FitEnded], verdicts: Sequence[Verdict]
+    epochs: Sequence[tuple[float, EpochEnded]],
+    fits: Sequence[tuple[float, FitEnded]],
+    verdicts: Sequence[Verdict],
 ) -> list[_Unit]:
-    """Units of the verdicts; fits also where each has one epoch."""
+    """Units of the verdicts; fits also where each has one epoch.
+
+    Args:
+        epochs: Ends of epochs, each with its run time.
+        fits: The same of fits.
+    """
     by_fit: dict[int, list[EpochEnded]] = {}
-    for each in epochs:
+    for _, each in epochs:
         by_fit.setdefault(each.fit, []).append(each)
     is_loop = len(by_fit) > 1 and all(len(each) == 1 for each in by_fit.values())
     if fits and (is_loop or any(each.per == "fit" for each in verdicts)):
         return [
-            _Unit("fit", each.fit, each.fit, _fit_parts(by_fit.get(each.fit, []))) for each in fits
+            _Unit("fit", each.fit, each.fit, at_s, _fit_parts(by_fit.get(each.fit, [])))
+            for at_s, each in fits
         ]
-    return [_Unit("epoch", each.epoch + 1, each.fit, each.parts) for each in epochs]
+    return [_Unit("epoch", each.epoch + 1, each.fit, at_s, each.parts) for at_s, each in epochs]
 
 
 def _fit_parts(epochs: Sequence[EpochEnded]) -> EpochParts | None:
@@ -207,7 +219,9 @@ def _recent(units: Sequence[_Unit]) -> list[_Unit]:
 
 
 def _before(units: Sequence[_Unit], recent: Sequence[_Unit], verdict: Verdict) -> list[_Unit]:
-    """The units that a slowdown is measured from; empty if there is none.
+    """The last units before a slowdown; empty if there is none, or they cannot be compared.
+
+    Gradual growth may begin with the first units: it is compared with these then.
 
     Args:
         units: All units.
@@ -216,17 +230,21 @@ def _before(units: Sequence[_Unit], recent: Sequence[_Unit], verdict: Verdict) -
     """
     if verdict.state not in ALARMED_STATES or verdict.per != recent[-1].noun:
         return []
-    since = verdict.since - 1
-    first = since - RECENT_UNITS if verdict.since else verdict.unit - verdict.window
-    # The run's first epoch has tracing and compiling.
-    found = units[: -len(recent)][max(1, first) : first + RECENT_UNITS]
+    # The unit that ends after this is the first of the evidence, however old that is.
+    began = sum(each.ended_s <= verdict.from_s for each in units[:-1])
+    of_fit = units[began].fit if units[began].noun == "epoch" else units[0].fit
+    opening = next(at for at, each in enumerate(units) if each.fit == of_fit)
+    # The first epoch of a fit, and the first fit, have tracing and compiling.
+    first = max(opening + 1, began - RECENT_UNITS)
+    last = began if verdict.since else first + RECENT_UNITS
+    found = units[: -len(recent)][first:last]
     return list(found) if all(each.is_like(recent[-1]) for each in found) else []
 
 
-def _whole_column(epochs: Sequence[EpochEnded], now: EpochParts) -> _Column | None:
+def _whole_column(timed: Sequence[EpochParts | None], now: EpochParts) -> _Column | None:
     """Time of all epochs; None if it is unknown of some, or there is one epoch only."""
-    parts = [each.parts for each in epochs if each.parts is not None]
-    if len(parts) < max(2, len(epochs)):
+    parts = [each for each in timed if each is not None]
+    if len(parts) < max(2, len(timed)):
         return None
     return _Column(_WHOLE, _summed(parts, has_input=now.input_s is not None), is_whole=True)
 
@@ -306,13 +324,18 @@ def _joined(texts: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _print_unknown_waits(epochs: Sequence[EpochEnded]) -> None:
-    """Note on epochs whose wait is part of compute in the column of the whole run."""
-    unknown = sum(each.parts is not None and each.parts.input_s is None for each in epochs)
+def _print_unknown_waits(timed: Sequence[EpochParts | None], *, is_readable: bool) -> None:
+    """Note on epochs whose wait is part of compute in the column of the whole run.
+
+    Args:
+        is_readable: True if the wait could be read in all epochs: it was in too few steps of some.
+    """
+    unknown = sum(each is not None and each.input_s is None for each in timed)
+    reason = ": it was measured in too few of their steps" if is_readable else ""
     if unknown:
         _print_note(
-            f"In {unknown} of {len(epochs)} epochs the time spent waiting for input is unknown,"
-            " and is part of compute."
+            f"In {unknown} of {len(timed)} epochs the time spent waiting for input is unknown,"
+            f" and is part of compute{reason}."
         )
 
 

@@ -195,7 +195,7 @@ class AgentService:
                 return False
             self._send(current.identity, error)
         connection = AgentConnection(
-            identity, hello.run, hello.session, hello.started_wall_s, now_s
+            identity, hello.run, hello.session, hello.started_wall_s, now_s, hello.last
         )
         connection.ships = hello.ships
         connection.late_s = hello.late_s

@@ -23,6 +23,7 @@ class AgentConnection:
         session: Process start id.
         started_wall_s: Start of that session, UTC epoch seconds.
         last_heard_s: Time of its last message, monotonic.
+        last: Newest sequence number that it had when it connected.
         acked: Largest sequence number confirmed to it.
         ships: See `Hello`.
         late_s: See `Hello`.
@@ -34,6 +35,7 @@ class AgentConnection:
     session: str
     started_wall_s: float
     last_heard_s: float
+    last: int = 0
     acked: int = 0
     ships: bool = False
     late_s: float = 0.0

@@ -30,7 +30,7 @@ _REFUSED_AGAIN_S = 60.0
 _SETTLED_S = 5.0
 _AWAITED_S = 5.0
 """Time for which live processes are awaited by a hub that just started, seconds; they find it
-within some seconds."""
+within some seconds, and send what their spools hold."""
 
 _QUIET_S = 3.0
 """Silence after which a session may be that of a process that died right after its hello, seconds;
@@ -120,7 +120,7 @@ class SpoolIngest:
             now_s = self._clock.monotonic_s()
 
     def is_shipping(self) -> bool:
-        """True while there is more to come: spools not taken, or trainings not connected yet."""
+        """True while there is more to come: spools of dead processes, or of live ones at first."""
         is_taking = self._shipment is not None or bool(self._waiting)
         return not self._has_scanned or is_taking or self._awaits_live_agents()
 
@@ -142,7 +142,17 @@ class SpoolIngest:
     def _awaits_live_agents(self) -> bool:
         if self._clock.monotonic_s() - self._started_s > _AWAITED_S:
             return False
-        return any(self._agent_connections.of_run(run) is None for run in self._living)
+        runs = {each.run for each in self._agent_connections.all()}
+        return any(self._is_awaited(run) for run in self._living | runs)
+
+    def _is_awaited(self, run: str) -> bool:
+        """True until a live process has sent what its spool held when it connected."""
+        connection = self._agent_connections.of_run(run)
+        if connection is None:
+            return True
+        record = self._event_log.registry.get(run)
+        confirmed = 0 if record is None else self._event_log.confirmed(record)
+        return confirmed < connection.last
 
     def close(self) -> None:
         """Release the current spool; the rest of it is taken by the next hub."""

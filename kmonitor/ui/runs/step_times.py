@@ -5,7 +5,7 @@ from typing import Final
 from kmonitor.ui.runs.epoch_parts import spent_text
 from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
+from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 
 LEAST_SLOW_PART: Final = 0.1
 """Smallest fraction of the time for which slow steps are reported."""
@@ -125,16 +125,22 @@ def _spent_by_slow_steps(times: StepTimes, parts: EpochParts) -> str:
     least_s = max(least_s, times.count * times.step_s)
     found = (name for name in _OF_STEPS if least_s <= _within_steps_s(parts, name) <= most_s)
     name = next(found, "")
-    callback = next((each.name for each in parts.callbacks if not each.saves), "")
-    if name == "callbacks" and callback:
-        return spent_text(name, callback)
+    if name == "callbacks":
+        return spent_text(name, max(parts.callbacks, key=_callback_in_steps_s).name)
     return spent_text(name) if name else ""
 
 
 def _within_steps_s(parts: EpochParts, name: str) -> float:
     """Time of a part in steps that are timed: the wait for an epoch's first batch is in none."""
+    if name == "callbacks":
+        return sum(map(_callback_in_steps_s, parts.callbacks))
     seconds = getattr(parts, f"{name}_s") or 0.0
     return seconds - parts.first_input_s if name == "input" else seconds
+
+
+def _callback_in_steps_s(callback: CallbackTime) -> float:
+    """Time of a callback in steps; 0 if it is unknown, or is that of checkpoints."""
+    return 0.0 if callback.saves else callback.in_steps_s or 0.0
 
 
 def part_text(part: float) -> str:

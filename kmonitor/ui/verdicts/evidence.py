@@ -88,7 +88,7 @@ def evidence_state(
     is_alarm = verdict.state not in _NO_ADVICE
     forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
     lines = [*evidence_lines(verdict), forecast]
-    advice = advice_of(verdict) if is_alarm else []
+    advice = advice_of(verdict, run.backend) if is_alarm else []
     is_final = has_ended(run)
     title = f"{card_title(run, verdict.metric)}: {verdict_state_text(verdict, is_final=is_final)}"
     return EvidenceState(

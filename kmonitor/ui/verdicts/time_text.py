@@ -11,6 +11,7 @@ from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, RECENT_UNITS
 
 _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
+_CHECKPOINTS_OF_KERAS: Final = frozenset({"ModelCheckpoint", "BackupAndRestore"})
 
 
 def unit_name(verdict: Verdict) -> str:
@@ -128,6 +129,26 @@ def _less_often_text(verdict: Verdict) -> str:
     return text.format(name=verdict.name or tr("the callback"))
 
 
+def _advice_without_forks(code: str) -> str:
+    """Advice for JAX, which warns that a fork may deadlock: it runs several threads."""
+    texts = {
+        "no_python_map": tr(
+            "Python code in map() (py_function, numpy_function) runs one call at a time: use"
+            " TensorFlow operations, or a PyDataset with workers"
+        ),
+        "no_from_generator": tr(
+            "from_generator() runs one call at a time: read the data with TensorFlow operations,"
+            " or with a PyDataset with workers"
+        ),
+        "more_workers": tr("load batches in parallel: more workers of the PyDataset"),
+        "loader_workers": tr(
+            "load batches in parallel: a higher num_workers of the DataLoader, with"
+            ' multiprocessing_context="spawn"'
+        ),
+    }
+    return texts.get(code, "")
+
+
 def _input_advice_text(code: str) -> str:
     texts = {
         "prefetch": tr(
@@ -177,18 +198,43 @@ def _input_advice_text(code: str) -> str:
     return texts.get(code, "")
 
 
+def _kept_place(verdict: Verdict) -> str:
+    """A place that keeps more and more objects while times grow; empty if there is none."""
+    kept = (one.name for one in verdict.grew_with if one.kind.startswith("kept") and one.name)
+    return next(kept, "")
+
+
+def limit_advice_text(verdict: Verdict) -> str:
+    """Advice to limit a place that grew along with a part of the time; empty for other causes."""
+    place = _kept_place(verdict)
+    # The advice on checkpoints has it already.
+    is_slower = verdict.cause == "part" and verdict.state in _SLOWER
+    if not is_slower or verdict.where == "checkpoints" or not place:
+        return ""
+    return tr("limit {place}, which is growing, if it is used there").format(place=place)
+
+
 def _save_less_text(verdict: Verdict) -> str:
-    kept = [one.name for one in verdict.grew_with if one.kind.startswith("kept") and one.name]
-    if not kept:
-        return tr("save less often, or save only the weights")
-    # Weights do not grow.
-    return tr("save less often, and if {place} is saved too, which is growing, limit it").format(
-        place=kept[0]
-    )
+    place = _kept_place(verdict)
+    if place:
+        return tr(
+            "save less often, and if {place} is saved too, which is growing, limit it"
+        ).format(place=place)
+    if verdict.state in _SLOWER and not verdict.since:  # weights do not grow
+        return tr("save less often, or keep fewer files if their number grows")
+    if verdict.name and verdict.name not in _CHECKPOINTS_OF_KERAS:
+        return tr(
+            "save less often, keep fewer files, or save only the weights if whole models are saved"
+        )
+    return tr("save less often, or save only the weights if whole models are saved")
 
 
-def time_advice_text(code: str, verdict: Verdict) -> str:
-    """Advice on a part that takes long; empty for other advice."""
+def time_advice_text(code: str, verdict: Verdict, backend: str = "") -> str:
+    """Advice on a part that takes long; empty for other advice.
+
+    Args:
+        backend: Keras backend of the run; empty: unknown.
+    """
     texts = {
         "each_nth": _less_often_text(verdict),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
@@ -213,4 +259,5 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"
         ),
     }
-    return texts.get(code) or _input_advice_text(code)
+    without_forks = _advice_without_forks(code) if backend == "jax" else ""
+    return texts.get(code) or without_forks or _input_advice_text(code)

@@ -32,6 +32,7 @@ from kmonitor.ui.verdicts.kept_text import (
 )
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
+    limit_advice_text,
     slower_since_text,
     time_advice_text,
     time_cause_text,
@@ -474,9 +475,15 @@ def no_growth_reason(verdict: Verdict) -> str:
     return texts.get(verdict.why_not, "")
 
 
-def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
-    """Return possible remedies, the mildest first; none while nothing grows."""
-    return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
+def advice_of(verdict: Verdict, backend: str = "") -> list[VerdictAdvice]:
+    """Return possible remedies, the mildest first; none while nothing grows.
+
+    Args:
+        backend: Keras backend of the run; empty: unknown.
+    """
+    limit = limit_advice_text(verdict)
+    found = (_advice(code, verdict, backend) for code in verdict.advice)
+    return [*([VerdictAdvice(limit)] if limit else []), *(each for each in found if each)]
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
@@ -528,7 +535,7 @@ def units_text(n: float, verdict: Verdict) -> str:
     return f"{count_text(n)} {unit_name(verdict) if n == 1 else names[verdict.per]}"
 
 
-def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
+def _advice(code: str, verdict: Verdict, backend: str) -> VerdictAdvice | None:
     name = verdict.name or tr("the function")
     known = {
         "collect": VerdictAdvice(tr("Collect"), "collect"),
@@ -561,7 +568,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "build_once": VerdictAdvice(tr("build the model and optimizer once, outside the loop")),
     }
     text = (
-        time_advice_text(code, verdict)
+        time_advice_text(code, verdict, backend)
         or kept_advice_text(code, verdict)
         or counted_advice_text(code)
     )

@@ -272,11 +272,14 @@ class CallbackTime(msgspec.Struct, frozen=True, gc=False):
             except for Keras' own classes.
         seconds: Total time.
         saves: True if they save checkpoints; they are then not part of `callbacks_s`.
+        in_steps_s: Part of it in steps that others follow, without an epoch's first; None:
+            unknown.
     """
 
     name: Name
     seconds: Seconds
     saves: bool = False
+    in_steps_s: Seconds | None = None
 
 
 class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -526,7 +526,8 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
         faults: Number of faults since the start, by part.
         wall_s: The hub's clock, UTC epoch seconds, to detect a skew.
         is_shipping: True if more data arrives at once: spools of dead processes are still being
-            read from the disk, or, just after the hub's start, trainings have not connected yet.
+            read from the disk, or, just after the hub's start, trainings have not sent what their
+            spools held.
         folder: Folder whose spools it shows, without commands or changes; empty: an ordinary hub.
         retention_days: Age at which ended runs are removed; 0: age does not matter.
         retention_bytes: Size of the history above which the oldest runs are removed; 0: size does

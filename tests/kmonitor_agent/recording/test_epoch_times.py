@@ -35,6 +35,18 @@ def test_each_callback_has_its_time_by_its_class(hand: Hand):
     assert parts.callbacks_s == pytest.approx(0.54)
 
 
+def test_time_of_a_callback_in_steps_is_apart_from_that_at_the_end_of_an_epoch(hand: Hand):
+    fit = Fit(hand, Taking(hand, step_s=0.003), Other(hand, epoch_s=0.5))
+
+    fit.epoch(0.008)
+    parts = fit.epoch(0.008)
+
+    times = {each.name: (each.in_steps_s, each.seconds) for each in parts.callbacks}
+    # Neither the first of the ten steps nor the last, after which none begins.
+    assert times["Taking"] == pytest.approx((8 * 0.003, 10 * 0.003))
+    assert times["Other"] == pytest.approx((0.0, 0.5))
+
+
 def test_short_steps_are_shared_out_as_those_that_were_timed(hand: Hand):
     fit = Fit(hand, Taking(hand, step_s=0.0004), Other(hand), steps=100)
 
@@ -86,6 +98,9 @@ def test_what_was_not_timed_goes_to_the_callbacks_of_steps_alone(hand: Hand):
     parts = fit.epoch(0.0006)
 
     times = {(each.name, each.saves): each.seconds for each in parts.callbacks}
+    in_steps = {each.name: each.in_steps_s for each in parts.callbacks}
+    assert in_steps["Taking"] == pytest.approx(0.04, rel=0.03)
+    assert in_steps["Other"] == in_steps["Saving"] == 0.0
     assert times["Taking", False] == pytest.approx(0.04, rel=0.01)
     assert times["Other", False] == pytest.approx(3.0, rel=0.001)
     assert times["Saving", True] == pytest.approx(5.0, rel=0.001)

@@ -43,7 +43,7 @@ def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
         yield here
 
     monkeypatch.setattr(hub_access, "remote_endpoint", reached)
-    monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
+    monkeypatch.setattr(hub_access, "wait_for_spools", lambda _client, _seconds: None)
 
     with pytest.raises(HostError) as caught, open_hub("gpu-01"):
         raise HubUnreachable(here, 5.0)
@@ -59,7 +59,7 @@ def test_a_hub_that_hangs_is_named_and_no_other_is_to_be_started(
     make_private_folder(folders.runtime)
     lock = HubLock(hub_lock_path(folders))  # as a hub has it that does not respond
     monkeypatch.setattr(hub_access, "require_hub", lambda _folders: None)
-    monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
+    monkeypatch.setattr(hub_access, "wait_for_spools", lambda _client, _seconds: None)
 
     with pytest.raises(HubSilent, match="is not responding") as caught, open_hub():
         raise HubUnreachable(ipc_endpoint(view_socket_path(folders)), 5.0)

@@ -1,7 +1,16 @@
+from types import SimpleNamespace
+from typing import Self
+
 import msgspec
 import pytest
 
-from kmonitor.cli.common.run_choice import AmbiguousRun, UnknownRun, choose_run
+from kmonitor.cli.common import run_choice
+from kmonitor.cli.common.run_choice import (
+    AmbiguousRun,
+    UnknownRun,
+    choose_run,
+    find_run_anywhere,
+)
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -110,3 +119,32 @@ def test_a_run_that_is_not_here_may_be_on_a_remembered_host(folders: Folders):
         choose_run(RUNS, "nobody")
 
     assert "(gpu), add --host gpu" in raised.value.remedy
+
+
+class StartingHub:
+    """A hub that has read its spools when it was asked twice."""
+
+    def __init__(self, *_: object) -> None:
+        self._n_asked = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def hub(self) -> SimpleNamespace:
+        self._n_asked += 1
+        return SimpleNamespace(is_shipping=self._n_asked < 2)
+
+    def runs(self) -> list[RunSummary]:
+        return RUNS if self._n_asked >= 2 else []
+
+
+def test_a_host_whose_hub_just_started_is_asked_again(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    HostStore(folders).add(f"tcp://gpu-01:5577?key={'ab' * 32}", name="gpu")
+    monkeypatch.setattr(run_choice, "network_hub", lambda *_: None)
+    monkeypatch.setattr(run_choice, "HubClient", StartingHub)
+
+    assert find_run_anywhere(folders, [], "77aa") == "77aa"

@@ -52,7 +52,7 @@ def lines_of(
     capsys: pytest.CaptureFixture[str],
     events: Sequence[EpochEnded | FitEnded],
     *verdicts: Verdict,
-    why_no_input: str = "",
+    why_no_input: Sequence[str] = (),
 ) -> list[str]:
     rows = [
         EventRow(row=n, run="r", seq=n, t_s=float(n), body=encode_event(event))
@@ -73,7 +73,12 @@ def printed(
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
-def slower(*, since: int = 0, window: int = 0, per: str = "epoch") -> Verdict:
+def slower(*, since: int = 0, from_s: float = 0.0, per: str = "epoch") -> Verdict:
+    """Verdict on the newest of 20 units.
+
+    Args:
+        from_s: Run time at which the evidence begins: the ends of events are 1, 2, 3, ...
+    """
     return Verdict(
         t_s=1.0,
         metric="epoch_time",
@@ -81,8 +86,9 @@ def slower(*, since: int = 0, window: int = 0, per: str = "epoch") -> Verdict:
         per=per,  # type: ignore[arg-type]
         units=20,
         unit=20,
-        window=window,
+        window=9,
         since=since,
+        from_s=from_s,
     )
 
 
@@ -118,7 +124,9 @@ def test_first_epoch_of_a_fit_is_shown_until_there_is_another(
 def test_epochs_before_a_slowdown_have_a_column(capsys: pytest.CaptureFixture[str]):
     waits = [9.0, *[0.1] * 7, *[3.0] * 12]
 
-    table = printed(capsys, [epoch(n, each) for n, each in enumerate(waits)], slower(since=9))
+    table = printed(
+        capsys, [epoch(n, each) for n, each in enumerate(waits)], slower(since=9, from_s=8.1)
+    )
 
     assert [row[:4] for row in table] == [
         ["WHERE THE TIME GOES", "EPOCHS 4 TO 8", "EPOCHS 16 TO 20", "PART"],
@@ -128,21 +136,35 @@ def test_epochs_before_a_slowdown_have_a_column(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_growth_is_shown_from_the_first_epochs_of_its_window(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("from_s", "title", "log"),
+    [(1.1, "EPOCHS 2 TO 6", "300 ms"), (8.1, "EPOCHS 4 TO 8", "500 ms")],
+)
+def test_growth_is_compared_with_the_epochs_before_its_evidence(
+    capsys: pytest.CaptureFixture[str], from_s: float, title: str, log: str
 ):
     epochs = [epoch(n, 0.1, log_s=0.1 * n) for n in range(20)]
 
-    table = printed(capsys, epochs, slower(window=15))
+    table = printed(capsys, epochs, slower(from_s=from_s))
 
-    assert table[0][1:4] == ["EPOCHS 6 TO 10", "EPOCHS 16 TO 20", "PART"]
-    assert table[-2][:4] == ["Log", "700 ms", "1.70 s", "61%"]
+    assert table[0][1:4] == [title, "EPOCHS 16 TO 20", "PART"]
+    assert table[-2][:4] == ["Log", log, "1.70 s", "61%"]
+
+
+def test_newer_epochs_do_not_move_the_column_of_those_before(
+    capsys: pytest.CaptureFixture[str],
+):
+    epochs = [epoch(n, 0.1, log_s=0.1 * n) for n in range(30)]
+
+    tables = [printed(capsys, epochs[:length], slower(from_s=1.1)) for length in (12, 20, 30)]
+
+    assert [table[0][1] for table in tables] == ["EPOCHS 2 TO 6"] * 3
 
 
 def test_epochs_of_another_fit_are_not_compared(capsys: pytest.CaptureFixture[str]):
     epochs = [epoch(n, 0.1) for n in range(8)] + [epoch(n, 3.0, fit=2) for n in range(12)]
 
-    table = printed(capsys, epochs, slower(since=9))
+    table = printed(capsys, epochs, slower(since=9, from_s=8.1))
 
     assert table[0][:3] == ["WHERE THE TIME GOES", "EPOCHS 8 TO 12", "PART"]
 
@@ -177,7 +199,7 @@ def test_slowdown_judged_by_fits_is_shown_by_fits(capsys: pytest.CaptureFixture[
     epochs = [epoch(n, wait, fit=fit) for fit, wait in enumerate(waits, 1) for n in range(2)]
     epochs.append(epoch(0, 3.0, fit=len(waits) + 1))  # a fit that has not ended
 
-    table = printed(capsys, loop_of_fits(epochs)[:-1], slower(since=9, per="fit"))
+    table = printed(capsys, loop_of_fits(epochs)[:-1], slower(since=9, from_s=24.1, per="fit"))
 
     assert [row[:4] for row in table] == [
         ["WHERE THE TIME GOES", "FITS 4 TO 8", "FITS 16 TO 20", "PART"],
@@ -211,6 +233,35 @@ def test_parts_of_the_whole_run_add_up_to_all_epochs(capsys: pytest.CaptureFixtu
     assert seconds[-1] == pytest.approx(sum(each.seconds for each in epochs))
     assert sum(seconds[:-1]) == pytest.approx(seconds[-1])
     assert lines[-1].startswith("In 2 of 7 epochs the time spent waiting for input is unknown")
+
+
+@pytest.mark.parametrize(
+    ("reported", "reason"),
+    [
+        ([""], ": it was measured in too few of their steps."),
+        (["no iterator", ""], "."),  # in any of the two ways
+        ([], "."),
+    ],
+)
+def test_reason_for_unknown_waits_is_said_where_there_is_just_one(
+    capsys: pytest.CaptureFixture[str], reported: list[str], reason: str
+):
+    epochs = [epoch(n, wait) for n, wait in enumerate([None, 0.7, 0.3])]
+
+    lines = lines_of(capsys, epochs, why_no_input=reported)
+
+    note = next(line for line in lines if line.startswith("In 1 of 3 epochs"))
+    assert note.endswith(f"and is part of compute{reason}")
+
+
+def test_reason_for_an_unknown_wait_of_the_last_epochs_is_the_last(
+    capsys: pytest.CaptureFixture[str],
+):
+    epochs = [epoch(n, None) for n in range(3)]
+
+    lines = lines_of(capsys, epochs, why_no_input=["", "no iterator"])
+
+    assert lines[-1] == "The time spent waiting for input is unknown: no iterator"
 
 
 def test_time_of_the_whole_run_is_left_out_where_an_epoch_was_not_measured(

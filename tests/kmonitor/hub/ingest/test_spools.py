@@ -42,9 +42,9 @@ class _Shipping:
             is_far=is_far,
         )
 
-    def hello(self, run: str) -> None:
+    def hello(self, run: str, last: int = 0) -> None:
         now_s = self.parts.clock.monotonic_s()
-        self.sessions.add(AgentConnection(b"socket", run, "session", 1.0, now_s))
+        self.sessions.add(AgentConnection(b"socket", run, "session", 1.0, now_s, last))
 
     def after(self, seconds: float) -> int:
         """The number of events taken when so much time has passed."""
@@ -84,6 +84,37 @@ def test_a_quiet_process_that_lives_keeps_its_spool_and_its_session(
     with held:
         assert hub.after(_SCAN_S) == 0
         assert hub.sessions.of_run(run) is not None
+
+
+def test_a_new_hub_awaits_what_a_live_process_has_in_its_spool(parts: HubParts, folders: Folders):
+    run = _leave_a_spool(folders)
+    hub = _Shipping(parts, folders)
+    held = RunSpool.acquire(folders.spool / run)
+    assert held is not None
+
+    with held:
+        hub.after(0.1)
+        is_awaited = [hub.shipping.is_shipping()]
+        hub.hello(run, last=2)
+        is_awaited.append(hub.shipping.is_shipping())
+        parts.take(parts.event_log.registry.get_or_add(run), sample(0), sample(1))
+        is_awaited.append(hub.shipping.is_shipping())
+        assert parts.event_log.commit()
+        is_awaited.append(hub.shipping.is_shipping())
+
+    assert is_awaited == [True, True, True, False]
+
+
+def test_a_new_hub_awaits_no_process_for_ever(parts: HubParts, folders: Folders):
+    hub = _Shipping(parts, folders)
+    hub.hello("run1", last=2)
+    hub.after(0.1)
+    is_awaited = hub.shipping.is_shipping()
+
+    hub.after(_SCAN_S)
+
+    assert is_awaited
+    assert not hub.shipping.is_shipping()
 
 
 def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(

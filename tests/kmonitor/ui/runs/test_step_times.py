@@ -51,13 +51,29 @@ def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
         wall_s=2.3,
         input_s=0.1,
         callbacks_s=1.5,
-        callbacks=[CallbackTime("ModelCheckpoint", 2.0, saves=True), CallbackTime("Mean", 1.5)],
+        callbacks=[
+            CallbackTime("ModelCheckpoint", 2.0, saves=True, in_steps_s=2.0),
+            CallbackTime("Plot", 2.0, in_steps_s=0.0),
+            CallbackTime("Mean", 1.5, in_steps_s=1.5),
+        ],
     )
     open_ = EpochParts(wall_s=2.3, input_s=0.1, compute_s=2.0)
 
     assert slow_steps_text(times(), waiting).endswith("; that time was spent waiting for input")
     assert slow_steps_text(times(), calling).endswith("; that time was spent in callbacks (Mean)")
     assert slow_steps_text(times(), open_) == slow_steps_text(times())
+
+
+@pytest.mark.parametrize("in_steps_s", [0.0, 0.1, None])
+def test_callback_that_works_between_epochs_is_no_time_of_slow_steps(in_steps_s: float | None):
+    between = EpochParts(
+        wall_s=2.3,
+        input_s=0.1,
+        callbacks_s=1.5,
+        callbacks=[CallbackTime("Auc", 1.5, in_steps_s=in_steps_s)],
+    )
+
+    assert slow_steps_text(times(), between) == slow_steps_text(times())
 
 
 def test_wait_for_the_first_batch_is_no_time_of_slow_steps():

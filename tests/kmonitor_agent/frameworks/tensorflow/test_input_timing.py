@@ -210,6 +210,31 @@ def test_long_step_counts_if_its_gap_was_kept(  # noqa: PLR0913, PLR0917 - cases
     )
 
 
+def test_reading_of_few_elements_is_followed_by_one_before_the_runtime_forgets(runtime: Runtime):
+    planned: list[int] = []
+    clock = SimpleNamespace(
+        steps=0, steps_per_tick=1, is_last=False, last_begin_s=0.0, due_after=planned.append
+    )
+    waits = GraphWaits(cast("Any", clock))
+    waits.follow(runtime.source)
+    waits.begin_first_step(runtime.now_s)
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            clock.last_begin_s = runtime.now_s
+            clock.steps += 1
+            runtime.step(0.001, 0.0005)
+
+    run(2)
+    waits.read_due(runtime.now_s)  # our first hooks are called then
+    run(planned[-1])
+    waits.read_due(runtime.now_s)
+    run(2 * MOST_GAPS)
+
+    assert runtime.source.elements == planned[-1] + 1
+    assert waits.waited_s(0.0) == pytest.approx(clock.steps * 0.001)
+
+
 @pytest.mark.parametrize("elements", [1, 4])
 def test_last_execution_that_took_far_longer_waited(runtime: Runtime, elements: int):
     clock = SimpleNamespace(steps=0, steps_per_tick=elements, due_after=lambda _: None)

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import pytest
-from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import Remedy
@@ -11,7 +10,7 @@ from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input
 from kmonitor.hub.judge.units import Unit
 from kmonitor.ui.verdicts.time_text import time_advice_text
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, FitStarted, Verdict
+from kmonitor_agent.wire.messages.events import FitStarted, Verdict
 
 EACH_BATCH: Final = (0.1, 2.0)
 FIRST_BATCH: Final = (1.8, 2.0)
@@ -116,16 +115,3 @@ def test_fits_whose_datasets_take_ever_longer_to_start_are_advised_to_create_one
     ]
 
     assert found == [(Remedy.DATASET_ONCE,), ()]
-
-
-def test_advice_on_slower_checkpoints_names_what_grows_along():
-    verdict = Verdict(t_s=0.0, metric="epoch_time", state="growing", per="epoch", units=9, unit=9)
-    grown = CorrelatedGrowth("kept_bytes", 3.0e6, 2.0e6, 4.0e6, "__main__.replay")
-
-    texts = [
-        time_advice_text("save_less", each)
-        for each in (verdict, replace(verdict, grew_with=[grown]))
-    ]
-
-    assert ["only the weights" in each for each in texts] == [True, False]
-    assert "__main__.replay" in texts[1]
