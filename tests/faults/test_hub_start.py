@@ -74,7 +74,10 @@ def test_where_nothing_more_can_be_written_it_does_not_start(folders: Folders, n
     assert str(folders.state) in started(folders, after=f"ulimit -f {n_blocks}")
 
 
-@pytest.mark.parametrize("option", ["--bind", "--prometheus"])
+@pytest.mark.parametrize(
+    "option",
+    ["--bind", pytest.param("--prometheus", marks=pytest.mark.prometheus_client)],
+)
 def test_a_port_that_is_taken_is_named(folders: Folders, option: str):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
