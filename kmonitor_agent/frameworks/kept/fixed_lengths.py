@@ -149,7 +149,7 @@ def _candidates_among(fields: Mapping[Any, Any]) -> _Candidates | None:
     named = [
         (name.strip("_"), each)
         for name, each in list(fields.items())
-        if type(each) is int and each > 0 and type(name) is str
+        if type(each) is int and 0 < each < _NO_LIMIT and type(name) is str
     ]
     limits = [each for name, each in named if name in _LIMITS]
     numbers = {each for name, each in named if name not in _LIMITS and _may_be_limit(name)}
@@ -162,6 +162,9 @@ def _may_be_limit(name: str) -> bool:
     is_alone = words <= _ALONE and len(words) == 1
     return is_alone or (not words.isdisjoint(_OF_LIMITS) and words.isdisjoint(_OF_OTHERS))
 
+
+_NO_LIMIT: Final = 2**31 - 1
+"""Number that stands for none, as in a `multiprocessing.Queue()`."""
 
 _MOST_LEFT: Final = 2
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

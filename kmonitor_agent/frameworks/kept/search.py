@@ -241,7 +241,9 @@ class KeptObjectWalk:
         tasks = pending_tasks(each for found in self._containers.values() for each in found)
         if tasks is not None:
             self._add_container(tasks, TASKS)
-        for place, containers in self._containers.items():
+        # Arrays count in their own container, not with an object that holds it in another one.
+        places = sorted(self._containers.items(), key=lambda each: not _hold_arrays(each[1]))
+        for place, containers in places if self._before is None else self._containers.items():
             self._measure_all(containers, place)
         for size, name in self._variables.values():
             self._report(size, 1, size.n_bytes, (name, ""))
@@ -580,3 +582,10 @@ class KeptObjectWalk:
             is_part=like.is_part,
             capacity=capacity,
         )
+
+
+def _hold_arrays(containers: Iterable[Any]) -> bool:
+    try:
+        return any(size_of(item) for each in containers for item in newest_items(each, 1))
+    except RuntimeError:  # another thread changed it meanwhile
+        return False

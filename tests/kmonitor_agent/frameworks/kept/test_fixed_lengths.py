@@ -123,6 +123,7 @@ class CacheItself(OrderedDict[int, Any]):
         ({"_capacity": 20}, 20),
         ({"limit": 5}, None),
         ({"maxsize": 20.0}, None),
+        ({"maxsize": 2**31 - 1}, None),
         ({"maxsize": 20, "limit": 40}, None),
         ({"epochs": 20}, None),
         ({"n": 20}, 20),
@@ -288,3 +289,12 @@ def test_a_variable_of_a_module_names_what_callbacks_refer_to(monkeypatch: pytes
     found = searched(recorder, lambda: shared.append(array()), 3)[-1]
 
     assert [each.rpartition(".")[2] for each in found] == ["shared"]
+
+
+def test_arrays_count_in_full_at_the_first_search_though_their_owner_is_in_a_list():
+    recorder = Recorder({n: array(0.1) for n in range(40)})
+    owner = Recorder([recorder, recorder])
+
+    found = {each.place: each for each in KeptObjectWalk().search([owner, recorder], None)}
+
+    assert found["Recorder.held"].n_bytes == pytest.approx(40 * 0.1 * MIB, rel=0.01)
