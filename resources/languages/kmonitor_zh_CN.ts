@@ -3679,8 +3679,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>It happens within epochs, not between them: in steps, validation, or callbacks that come before MonitorCallback</source>
-        <translation>它发生在各轮之内，而不是各轮之间：在各步、验证或排在 MonitorCallback 之前的回调中</translation>
+        <source>It happens within epochs, not between them: in steps, validation, or callbacks, except on_epoch_end of those after MonitorCallback</source>
+        <translation>它发生在各轮之内，而不是各轮之间：在各步、验证或回调中，但不包括排在 MonitorCallback 之后的回调的 on_epoch_end</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
