@@ -393,8 +393,8 @@ def growing_part_text(verdict: Verdict) -> str:
     }
     if verdict.where == "steps":
         return tr(
-            "It happens within epochs, not between them: in steps, validation, or callbacks, except"
-            " on_epoch_end of those after MonitorCallback"
+            "It happens within epochs, not between them: in steps, validation, or callbacks,"
+            " except on_epoch_end of those after MonitorCallback"
         )
     where = parts.get(verdict.where, "")
     if not where:

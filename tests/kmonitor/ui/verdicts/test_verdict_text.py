@@ -687,8 +687,8 @@ def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
 
 def test_growth_within_epochs_is_said_where_no_place_is_known():
     within = (
-        "It happens within epochs, not between them: in steps, validation, or callbacks, except"
-        " on_epoch_end of those after MonitorCallback"
+        "It happens within epochs, not between them: in steps, validation, or callbacks,"
+        " except on_epoch_end of those after MonitorCallback"
     )
     named = replace(KEPT, where="steps", where_part=1.0)
 
