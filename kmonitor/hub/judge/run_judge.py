@@ -59,9 +59,11 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.slowness.even_steps import with_even_steps
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
-from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
+from kmonitor.hub.judge.slowness.times import are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings, values_of
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
@@ -106,7 +108,6 @@ on the way."""
 _MOST_KEPT: Final = 2
 """Places of the script that grow while steps slow down and that are reported; code that reads them
 takes longer."""
-
 
 _TIMES_MORE: Final = 10
 """Multiple of the steps made so far that may be left of an epoch of unknown length."""
@@ -326,13 +327,13 @@ class RunJudge:
             measured = timed
             judgement, alarm = judge_uneven(measured, before)
         else:
+            measured = with_even_steps(measured) if metric == "step_time" else measured
             judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         judgement = self._after_slowdown(metric, judgement, len(measured))
         verdict = self._verdict_on_time(metric, judgement, measured, units, kind, alarm)
-        if is_uneven and verdict.state == "measuring":
-            verdict = replace(verdict, why_not=STEPS_DIFFER)
-        return verdict
+        is_open = is_uneven and verdict.state == "measuring"
+        return replace(verdict, why_not=STEPS_DIFFER) if is_open else verdict
 
     def _verdict_on_time(
         self,
@@ -387,8 +388,8 @@ class RunJudge:
         self, growth: Growth, measured: list[Unit], units: list[Unit]
     ) -> tuple[GrowthExplanation | None, tuple[CounterGrowth, ...]]:
         """Counted cause of slower units, if there is one, and kept objects that grew with them."""
-        used = {id(unit) for unit in measured}
-        is_used = np.array([id(unit) in used for unit in units])
+        used = {unit.number for unit in measured}
+        is_used = np.array([unit.number in used for unit in units])
         counters = cut(counters_of("step_time", units), is_used)
         if growth.slope is None:  # nothing that is kept grows as a jump does
             counters = [each for each in counters if each.kind not in KEPT]
