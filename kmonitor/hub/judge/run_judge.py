@@ -274,14 +274,14 @@ class RunJudge:
             judgement = judgement_on_rise(judgement, earlier, passing)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
-        if metric in TIME_METRICS:
-            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         growth = judgement.growth
         before = self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if judgement.is_open_alarm and is_older and before is not None:
-            # It outlasts a start or reload: its evidence is that of before.
+            # It outlasts a start, a reload, or other numbers of steps: its evidence is older.
             return replace(before, unit=units[-1].number, forecast=None)
+        if metric in TIME_METRICS:
+            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
         if passing is not None:
@@ -321,8 +321,8 @@ class RunJudge:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         before = self._time_alarms.get(key)
         timed = [unit for unit in units if math.isfinite(unit.wall_s)]
-        is_quiet_epoch = metric == "epoch_time" and judgement.state in QUIET
-        is_uneven = is_quiet_epoch and are_uneven(measured, timed)
+        is_quiet = metric == "epoch_time" and judgement.state in QUIET
+        is_uneven = is_quiet and are_uneven(measured, timed)
         if is_uneven:
             measured = timed
             judgement, alarm = judge_uneven(measured, before)
@@ -388,8 +388,7 @@ class RunJudge:
         self, growth: Growth, measured: list[Unit], units: list[Unit]
     ) -> tuple[GrowthExplanation | None, tuple[CounterGrowth, ...]]:
         """Counted cause of slower units, if there is one, and kept objects that grew with them."""
-        used = {unit.number for unit in measured}
-        is_used = np.array([unit.number in used for unit in units])
+        is_used = np.isin([unit.number for unit in units], [unit.number for unit in measured])
         counters = cut(counters_of("step_time", units), is_used)
         if growth.slope is None:  # nothing that is kept grows as a jump does
             counters = [each for each in counters if each.kind not in KEPT]

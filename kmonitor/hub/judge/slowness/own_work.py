@@ -52,7 +52,13 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
 def is_own_work(window: Sequence[Unit]) -> bool:
     """True if the process itself works longer, and that is why these units take longer."""
     _, seconds = _processor_times(window)
-    return _growth(seconds) >= max(_MORE_WORK, _growth_of_time(window) ** _OWN_SHARE)
+    return works_longer(window) and _growth(seconds) >= _MORE_WORK
+
+
+def works_longer(window: Sequence[Unit]) -> bool:
+    """True if the process itself works longer by as much as explains the time of these units."""
+    _, seconds = _processor_times(window)
+    return _growth(seconds) >= _growth_of_time(window) ** _OWN_SHARE
 
 
 def works_as_before(window: Sequence[Unit]) -> bool:
