@@ -17,14 +17,14 @@ _BY_STEPS: Final = OF_STEPS | {"compute"}
 def with_even_steps(units: Sequence[Unit], steps: float | None = None) -> list[Unit]:
     """The units as if each had made as many steps, each as long as its own.
 
-    What happens once an epoch takes as long as it did. The processor time is assumed to be spread
-    evenly over the time of the unit.
+    Parts that come once an epoch take as long as they did. The processor time is assumed to be
+    spread evenly over the time of the unit.
 
     Args:
         units: Measured units.
         steps: Number of steps; None: that of the newest unit.
     """
-    steps = units[-1].steps if steps is None else steps
+    steps = (units[-1].steps or 1) if steps is None else steps
     return [_as_of(unit, steps / unit.steps) if unit.steps else unit for unit in units]
 
 

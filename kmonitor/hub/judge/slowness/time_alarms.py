@@ -1,8 +1,8 @@
 """Alarms on a part of the time that became slower, from their first unit to their end.
 
-What raised an alarm has a say in its end as well: beside other processes the time that a part
-takes scatters by more than it grows, and the processor time that the process takes for it goes on
-growing.
+The evidence that raises an alarm also decides its end: beside other processes the time that a
+part takes scatters by more than it grows, while the processor time that the process takes for it
+goes on growing.
 """
 
 import math

@@ -83,7 +83,7 @@ _LEAST_RISE_S: Final = 0.025
 in each."""
 
 _EARLY: Final = 5
-"""Units after the first with which computing is compared."""
+"""Units after the first with which a part is compared."""
 
 _MORE_COMPUTE: Final = 2.0
 """Growth of computing since the first units, relative to them, that must be sure: another process
@@ -93,7 +93,8 @@ _MORE_WITH_INPUT: Final = 0.75
 """The same where the wait for input is part of it."""
 
 _MORE_UNDISTURBED: Final = 0.25
-"""The same while the main thread is known to wait for a processor no longer than at first."""
+"""The same while the main thread is known to wait for a processor no longer than at first; and of
+any part by the work of the process itself."""
 
 _JUMP_OF_COMPUTE: Final = 3.0
 """Factor of a jump of computing that is reported."""
@@ -326,10 +327,9 @@ def _find_growing_part(
 
 
 def _growth_of(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
-    if name != "compute":
-        return growth_of_part(units, name, least_s) or growth_of_work(units, name, least_s)
-    own_s = max(least_s, _MORE_UNDISTURBED * _early_compute_s(units))
-    least_s = max(least_s, _least_compute_s(units))
+    own_s = max(least_s, _MORE_UNDISTURBED * _early_s(units, name))
+    if name == "compute":
+        least_s = max(least_s, _least_compute_s(units))
     return growth_of_part(units, name, least_s) or growth_of_work(units, name, own_s)
 
 
@@ -378,14 +378,14 @@ def _is_just_a_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
 
 
 def _least_compute_s(units: Sequence[Unit]) -> float:
-    early_s = _early_compute_s(units)
+    early_s = _early_s(units, "compute")
     if not has_input(units):
         return _MORE_WITH_INPUT * early_s
     return (_MORE_UNDISTURBED if is_undisturbed(units[1:]) else _MORE_COMPUTE) * early_s
 
 
-def _early_compute_s(units: Sequence[Unit]) -> float:
-    return median(seconds_of(units, "compute")[1 : 1 + _EARLY])
+def _early_s(units: Sequence[Unit], name: str) -> float:
+    return median(seconds_of(units, name)[1 : 1 + _EARLY])
 
 
 def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
