@@ -59,9 +59,11 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.slowness.even_steps import with_even_steps
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
-from kmonitor.hub.judge.slowness.times import TimeAlarm, are_uneven, judge_time, judge_uneven
+from kmonitor.hub.judge.slowness.times import are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings, values_of
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
@@ -106,7 +108,6 @@ on the way."""
 _MOST_KEPT: Final = 2
 """Places of the script that grow while steps slow down and that are reported; code that reads them
 takes longer."""
-
 
 _TIMES_MORE: Final = 10
 """Multiple of the steps made so far that may be left of an epoch of unknown length."""
@@ -273,14 +274,14 @@ class RunJudge:
             judgement = judgement_on_rise(judgement, earlier, passing)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
-        if metric in TIME_METRICS:
-            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         growth = judgement.growth
         before = self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if judgement.is_open_alarm and is_older and before is not None:
-            # It outlasts a start or reload: its evidence is that of before.
+            # It outlasts a start, a reload, or other numbers of steps: its evidence is older.
             return replace(before, unit=units[-1].number, forecast=None)
+        if metric in TIME_METRICS:
+            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
         if passing is not None:
@@ -320,19 +321,19 @@ class RunJudge:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         before = self._time_alarms.get(key)
         timed = [unit for unit in units if math.isfinite(unit.wall_s)]
-        is_quiet_epoch = metric == "epoch_time" and judgement.state in QUIET
-        is_uneven = is_quiet_epoch and are_uneven(measured, timed)
+        is_quiet = metric == "epoch_time" and judgement.state in QUIET
+        is_uneven = is_quiet and are_uneven(measured, timed)
         if is_uneven:
             measured = timed
             judgement, alarm = judge_uneven(measured, before)
         else:
+            measured = with_even_steps(measured) if metric == "step_time" else measured
             judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         judgement = self._after_slowdown(metric, judgement, len(measured))
         verdict = self._verdict_on_time(metric, judgement, measured, units, kind, alarm)
-        if is_uneven and verdict.state == "measuring":
-            verdict = replace(verdict, why_not=STEPS_DIFFER)
-        return verdict
+        is_open = is_uneven and verdict.state == "measuring"
+        return replace(verdict, why_not=STEPS_DIFFER) if is_open else verdict
 
     def _verdict_on_time(
         self,
@@ -387,8 +388,7 @@ class RunJudge:
         self, growth: Growth, measured: list[Unit], units: list[Unit]
     ) -> tuple[GrowthExplanation | None, tuple[CounterGrowth, ...]]:
         """Counted cause of slower units, if there is one, and kept objects that grew with them."""
-        used = {id(unit) for unit in measured}
-        is_used = np.array([id(unit) in used for unit in units])
+        is_used = np.isin([unit.number for unit in units], [unit.number for unit in measured])
         counters = cut(counters_of("step_time", units), is_used)
         if growth.slope is None:  # nothing that is kept grows as a jump does
             counters = [each for each in counters if each.kind not in KEPT]

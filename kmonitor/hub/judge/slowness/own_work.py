@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import median
-from kmonitor.hub.judge.slowness.jumps import slowest_usual
-from kmonitor.hub.judge.slowness.parts import seconds_of
+from kmonitor.hub.judge.slowness.jumps import TO_CONFIRM, slowest_usual
+from kmonitor.hub.judge.slowness.parts import HALF, seconds_of
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 
@@ -52,7 +52,13 @@ def works_more(units: Sequence[Unit], first: int) -> bool:
 def is_own_work(window: Sequence[Unit]) -> bool:
     """True if the process itself works longer, and that is why these units take longer."""
     _, seconds = _processor_times(window)
-    return _growth(seconds) >= max(_MORE_WORK, _growth_of_time(window) ** _OWN_SHARE)
+    return works_longer(window) and _growth(seconds) >= _MORE_WORK
+
+
+def works_longer(window: Sequence[Unit]) -> bool:
+    """True if the process itself works longer by as much as explains the time of these units."""
+    _, seconds = _processor_times(window)
+    return _growth(seconds) >= _growth_of_time(window) ** _OWN_SHARE
 
 
 def works_as_before(window: Sequence[Unit]) -> bool:
@@ -61,15 +67,27 @@ def works_as_before(window: Sequence[Unit]) -> bool:
     return _growth(seconds) <= _growth_of_time(window) ** _NO_SHARE
 
 
-def worked_seconds(units: Sequence[Unit]) -> Floats:
-    """Computing time of each unit without what other processes add, `[n]`; see `knows_own_work`.
+def worked_seconds(units: Sequence[Unit], name: str) -> Floats:
+    """Time of each unit in a part without what other processes add, `[n]`; see `shows_work_of`.
 
-    A unit that takes the process no more processor time has no more to compute, however long it
-    had to wait for a processor.
+    A unit that takes the process no more processor time has no more to do, however long it had to
+    wait for a processor.
     """
-    compute = seconds_of(units, "compute")
+    seconds = seconds_of(units, name)
     own = np.array([unit.cpu_s for unit in units])
-    return np.minimum(compute, own * float(np.percentile(compute / own, _QUIET_PART)))
+    return np.minimum(seconds, own * float(np.percentile(seconds / own, _QUIET_PART)))
+
+
+def shows_work_of(units: Sequence[Unit], name: str) -> bool:
+    """True if the processor time of each unit is known, and shows the work of a part.
+
+    That is computing, or what takes most of the newest units' time.
+    """
+    if not knows_own_work(units):
+        return False
+    newest = [unit.times for unit in units[-TO_CONFIRM:]]
+    of_all = [sum(times.values()) for times in newest]
+    return name == "compute" or sum(seconds_of(units, name)[-TO_CONFIRM:]) >= HALF * sum(of_all)
 
 
 def knows_own_work(units: Sequence[Unit]) -> bool:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, median, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import MAX_UNITS, MIN_UNITS, Growth, window_start
-from kmonitor.hub.judge.slowness.own_work import knows_own_work, worked_seconds
+from kmonitor.hub.judge.slowness.own_work import shows_work_of, worked_seconds
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
@@ -103,20 +103,22 @@ def rare_units(seconds: Floats, name: str) -> NDArray[np.intp] | None:
     return at if is_apart and is_most else None
 
 
-def growth_of_work(units: Sequence[Unit], least_s: float) -> Growth | None:
-    """Growth of computing by what the process itself works; None without it, or if unknown.
+def growth_of_work(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
+    """Growth of a part by what the process itself works in it; None without it, or if unknown.
 
     Other processes add nothing to it, so that less growth is enough.
 
     Args:
         units: Measured units.
+        name: Name of the part.
         least_s: Smallest rise that is felt, seconds.
     """
-    if len(units) < MIN_UNITS or not knows_own_work(units):
+    if len(units) < MIN_UNITS or not shows_work_of(units, name):
         return None
     window = np.arange(max(1, len(units) - MAX_UNITS), len(units))
-    compute = seconds_of(units, "compute")
-    return _growth_in(window, worked_seconds(units), least_s, _CONFIDENCE, compute)
+    return _growth_in(
+        window, worked_seconds(units, name), least_s, _CONFIDENCE, seconds_of(units, name)
+    )
 
 
 def _adjusted_growth(
@@ -186,6 +188,11 @@ def _growth_within(
     first = int(window[0])
     last = int(window[-1])
     return Growth(None, first, last, rise=slope.middle * units, slope=slope, p_of_no_rise=p)
+
+
+def interval_of(seconds: Floats) -> Slope | None:
+    """Change per unit, with an interval as wide as serially dependent values need."""
+    return _interval(np.arange(len(seconds), dtype=np.float64), seconds, _CONFIDENCE)
 
 
 def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:

@@ -42,11 +42,13 @@ class PartOfTime:
         name: Name of the part, as in `EpochParts`.
         share: Share of the growth, or of the time.
         callback: Class of the callback, if the part is one of callbacks.
+        beside: Another part that takes longer because of it, whose growth is in the share.
     """
 
     name: str
     share: float
     callback: str = ""
+    beside: str = ""
 
 
 def has_input(units: Sequence[Unit]) -> bool:
@@ -90,7 +92,7 @@ def named_part(
     share = share_of(grown, name)
     of_input = share_of(grown, "input") if "input" in grown else 0.0
     if name == "compute" and is_python and of_input >= _SOME_INPUT:
-        return PartOfTime("input", min(1.0, share + of_input))
+        return PartOfTime("input", min(1.0, share + of_input), beside=name)
     return PartOfTime(name, share, callback)
 
 

@@ -19,7 +19,12 @@ from kmonitor.base.trend import Slope, median, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.slowness.own_work import is_own_work, knows_own_work, works_as_before
+from kmonitor.hub.judge.slowness.own_work import (
+    is_own_work,
+    knows_own_work,
+    works_as_before,
+    works_longer,
+)
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import FitStarted
@@ -52,6 +57,9 @@ _LEAST_CPU_WAIT: Final = 0.1
 _SHARE_OF_CPU_WAIT: Final = 0.3
 """Share of the additional time that this waiting takes; the runtime's threads wait as well, and
 are not counted."""
+
+_NEXT_TO_NOTHING: Final = 0.1
+"""Share of the additional time up to which waiting for a processor does not explain it."""
 
 _MORE_CPU_WAIT: Final = 1.4
 _AS_BEFORE: Final = 5
@@ -228,17 +236,38 @@ def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
 
 
 def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
-    """Names of the counts of these units."""
+    """Names of what was counted in these units, and whose values exclude it as the cause."""
     newest = window[-1]
-    measured = {
+    throttled = _values(window, "throttled")
+    excluded = {
         "traces": newest.traces <= window[-2].traces if len(window) > 1 else False,
-        "pressure": "memory_pressure" in newest.high or "major_faults" in newest.high,
-        "throttled": "throttled" in newest.high,
+        "pressure": _is_pressure_excluded(window),
+        "throttled": "throttled" in newest.high and _has_not_risen(throttled, _LEAST_THROTTLED),
         "clock": "clock" in newest.high,
-        "busy": "cpu_wait" in newest.high,
+        "busy": _is_busy_excluded(window),
         "garbage": np.isfinite(newest.full_collections),
     }
-    yield from (name for name, is_measured in measured.items() if is_measured)
+    yield from (name for name, is_excluded in excluded.items() if is_excluded)
+
+
+def _is_pressure_excluded(window: Sequence[Unit]) -> bool:
+    """True if it was counted, and no more time is waited for memory than before."""
+    is_known = "memory_pressure" in window[-1].high or "major_faults" in window[-1].high
+    return is_known and _has_not_risen(_values(window, "memory_pressure"), _LEAST_WAITING)
+
+
+def _is_busy_excluded(window: Sequence[Unit]) -> bool:
+    """True if waiting for a processor takes next to nothing of the additional time.
+
+    The wait is that of the main thread. The threads that compute for it wait as well: where units
+    take longer, and the process itself works no longer in them, that is where they may be.
+    """
+    share, seconds = _cpu_waits(window)
+    if len(share) < 2 * _LATELY or (knows_own_work(window) and not works_longer(window)):
+        return False
+    rise_s = max(0.0, _late(seconds) - _early(seconds))
+    waited_s = _late(share) * _late(seconds) - _early(share) * _early(seconds)
+    return waited_s <= _NEXT_TO_NOTHING * rise_s
 
 
 def _fitting(
@@ -257,6 +286,11 @@ def _has_risen(values: Floats, least: float) -> bool:
     """True if the last values are large, and several times the first ones."""
     is_known = len(values) >= 2 * _LATELY
     return is_known and _late(values) >= max(least, _TIMES * _early(values))
+
+
+def _has_not_risen(values: Floats, least: float) -> bool:
+    """True if the last values are hardly larger than the first ones, or there are none."""
+    return not len(values) or _late(values) - _early(values) < least
 
 
 def _early(values: Floats) -> float:

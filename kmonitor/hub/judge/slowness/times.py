@@ -9,24 +9,22 @@ one and a half times as long is enough. Where the wait for input is not known ap
 a jump to 2.5 times as long is enough.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import Slope, median, theil_sen_slope
+from kmonitor.base.trend import median, theil_sen_slope
 from kmonitor.hub.judge.detectors import (
     ALARMED,
-    TO_CLEAR,
     GrowthState,
     Judgement,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped
+from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.slowness.even_steps import with_even_steps
 from kmonitor.hub.judge.slowness.jumps import (
     BETTER,
-    MOST_BEFORE,
     TO_CONFIRM,
     find_jump,
     find_level_of_part,
@@ -61,7 +59,18 @@ from kmonitor.hub.judge.slowness.parts import (
     without_first,
 )
 from kmonitor.hub.judge.slowness.slower_steps import is_undisturbed, retraced_operations
-from kmonitor.hub.judge.statistics import Floats, noise_of
+from kmonitor.hub.judge.slowness.time_alarms import (
+    LARGE_PART,
+    LEAST_RISE,
+    TimeAlarm,
+    alarm_on,
+    known_seconds,
+    moved_on,
+    rise_lately,
+    with_newest_rise,
+    with_part,
+)
+from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -69,15 +78,12 @@ from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 _LEAST_JUMP_S: Final = 0.05
 """Smallest jump, seconds per unit: a busy machine adds as much to very short units."""
 
-_LEAST_RISE: Final = 0.1
-"""Smallest rise, as a share of a unit's time, as for the whole: a smaller one is not felt."""
-
 _LEAST_RISE_S: Final = 0.025
 """Smallest rise, seconds per unit: one turn of another process (24 ms at most by Linux' scheduler)
 in each."""
 
 _EARLY: Final = 5
-"""Units after the first with which computing is compared."""
+"""Units after the first with which a part is compared."""
 
 _MORE_COMPUTE: Final = 2.0
 """Growth of computing since the first units, relative to them, that must be sure: another process
@@ -87,7 +93,8 @@ _MORE_WITH_INPUT: Final = 0.75
 """The same where the wait for input is part of it."""
 
 _MORE_UNDISTURBED: Final = 0.25
-"""The same while the main thread is known to wait for a processor no longer than at first."""
+"""The same while the main thread is known to wait for a processor no longer than at first; and of
+any part by the work of the process itself."""
 
 _JUMP_OF_COMPUTE: Final = 3.0
 """Factor of a jump of computing that is reported."""
@@ -101,13 +108,6 @@ functions were traced again in that unit."""
 
 _FAR_APART: Final = 1.5
 """Factor between the slowest of the earlier units and the fastest of the later ones."""
-
-_LEAST_SHARE: Final = 0.25
-"""Smallest share of a part from which the growth of the whole is computed: smaller ones are noise
-of the others."""
-
-_LARGE_PART: Final = 0.25
-"""Share of a unit's time from which what a part takes more than before is still felt."""
 
 _OWN_UNITS: Final = 3
 """Units at a slower level, which a part that rises steadily crosses one by one."""
@@ -126,29 +126,6 @@ _PARTS: Final = (
     "validation",
 )
 """Parts that are judged, each by its own time; the others depend on the machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeAlarm:
-    """A part that became slower; it stays until something speaks against it.
-
-    Attributes:
-        part: The part that grew.
-        growth: Growth of the part from unit to unit, or of the whole at a jump, which has no
-            slope; as it was when it was last found.
-        began: Number of the first unit of the growth.
-        early_s: Duration of the part before, seconds.
-        middle_s: Duration of the part half-way up, seconds, below which it is over, unless what
-            is left is a large part of the time.
-        against: Judgements in a row that speak against it.
-    """
-
-    part: PartOfTime
-    growth: Growth
-    began: int
-    early_s: float
-    middle_s: float
-    against: int = 0
 
 
 def judge_time(
@@ -170,22 +147,23 @@ def judge_time(
     """
     parts = [each for each in _PARTS if metric == "epoch_time" or each in OF_STEPS]
     a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
+    before = None if before is None else before.for_steps(a_unit)
     found = None
     if judgement.state not in ALARMED:
         found = _find_jump_of_part(values, units, a_unit, parts)
     found = found or _find_growing_part(metric, values, units, a_unit, parts)
     if found is None and before is None and judgement.state not in ALARMED:
         found = _find_level(values, units, a_unit, parts)
-    found = _held_or_found(_moved_on(before, values, units), found, values, units)
-    if found is None or (judgement.state in ALARMED and not _is_newer(found, judgement)):
-        return judgement, found
-    alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
-    growth = _of_whole(found, a_unit)
-    if growth.slope is None:
-        with_part = _with_part(values, units, found.part.name)
-        growth = replace(growth, rise=_rise_lately(with_part, growth.first))
+    found = _held_or_found(moved_on(before, values, units), found, values, units)
+    if found is None:
+        return judgement, None
+    found = with_newest_rise(found, values, units)
+    growth = found.growth_of_whole()
     if judgement.state in ALARMED:
-        return replace(judgement, growth=growth), found
+        return replace(judgement, growth=growth) if _is_newer(
+            found, judgement
+        ) else judgement, found
+    alarmed_units = len(units) - growth.first if found.is_jump else 0
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
 
 
@@ -210,7 +188,7 @@ def _held_or_found(
     if found.part.name != held.part.name:
         rises = [_risen_lately(each, units) for each in (held, found)]
         return found if rises[1] >= _FAR_MORE * max(0.0, rises[0]) else held
-    was_jump, is_jump = (each.growth.slope is None for each in (held, found))
+    was_jump, is_jump = held.is_jump, found.is_jump
     if was_jump and not is_jump:
         # Only growth since the jump speaks against it.
         first = held.growth.first
@@ -226,28 +204,11 @@ def _held_or_found(
 
 def _risen_lately(alarm: TimeAlarm, units: Sequence[Unit]) -> float:
     """Rise of an alarm's part to the newest units, seconds."""
-    seconds = _known_seconds(units, alarm.part.name)
-    if alarm.growth.slope is not None:
+    seconds = known_seconds(units, alarm.part)
+    if not alarm.is_jump:
         return 2 * (median(seconds[-TO_CONFIRM:]) - alarm.middle_s)
     before = seconds_of(units, alarm.part.name)[1 : alarm.growth.first]
     return median(seconds[-TO_CONFIRM:]) - median(before)
-
-
-def _rise_lately(values: Floats, first: int) -> float:
-    """Rise from before a jump to the newest units: it may have become smaller, or larger."""
-    before = median(values[1:first][-MOST_BEFORE:])
-    return max(0.0, median(values[first:][-TO_CONFIRM:]) - before)
-
-
-def _of_whole(alarm: TimeAlarm, steps: int) -> Growth:
-    """Growth of all parts per step, from the part's in `steps` steps; a jump stays as it is."""
-    growth = alarm.growth
-    slope = growth.slope
-    if slope is None:
-        return growth
-    by = steps * max(_LEAST_SHARE, alarm.part.share)
-    slope = Slope(slope.middle / by, slope.low / by, slope.high / by)
-    return replace(growth, slope=slope, rise=growth.rise / by)
 
 
 def _find_jump_of_part(
@@ -256,7 +217,7 @@ def _find_jump_of_part(
     each_unit = (
         name for name in sorted(NOW_AND_THEN.intersection(parts)) if _is_in_all(units, name)
     )
-    wholes = [(values, parts), *((_with_part(values, units, name), (name,)) for name in each_unit)]
+    wholes = [(values, parts), *((with_part(values, units, name), (name,)) for name in each_unit)]
     found = (_jump_in(whole, find_jump(whole), units, a_unit, names) for whole, names in wholes)
     jump = next((each for each in found if each is not None), None)
     if jump is not None:
@@ -268,15 +229,15 @@ def _find_level(
     values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
 ) -> TimeAlarm | None:
     """The alarm of a part that takes far longer, and a large part of the time before."""
-    least_s = _LARGE_PART * median(values[1:]) * a_unit
+    least_s = LARGE_PART * median(values[1:]) * a_unit
     for name in parts:
         seconds = without_first(units, name)
         first = find_level_of_part(seconds, least_s)
         if first is None:
             continue
-        is_in_whole = _rise_lately(values, first) * a_unit >= HALF * _rise_lately(seconds, first)
+        is_in_whole = rise_lately(values, first) * a_unit >= HALF * rise_lately(seconds, first)
         jump = _jump_in(values, first, units, a_unit, (name,)) if is_in_whole else None
-        if jump is not None and (jump.growth.slope is not None or not goes_on(seconds, first)):
+        if jump is not None and not (jump.is_jump and goes_on(seconds, first)):
             return jump
     return None
 
@@ -289,22 +250,17 @@ def _jump_in(
     if first is None or part is None or part.name not in names:
         return None
     rise = median(whole[first:]) - median(whole[1:first])
-    rise = min(rise, _rise_lately(whole, first))
+    rise = min(rise, rise_lately(whole, first))
     if rise * a_unit < _LEAST_JUMP_S or not is_apart(units, part.name, first):
         return None
     # A part that is left out of the whole has grown by itself.
     measured = seconds_of(units, part.name) if part.name in NOW_AND_THEN else whole
     growth = steady_growth(measured, units, part.name, first)
-    return _alarm(part, growth or Growth(None, first, len(whole) - 1, rise=rise), units)
+    return alarm_on(part, growth or Growth(None, first, len(whole) - 1, rise=rise), units, a_unit)
 
 
 def _is_in_all(units: Sequence[Unit], name: str) -> bool:
     return bool(seconds_of(units, name)[1:].all())
-
-
-def _with_part(values: Floats, units: Sequence[Unit], name: str) -> Floats:
-    """Durations with a part that is left out of them, since not every unit has it."""
-    return values + seconds_of(units, name) if name in NOW_AND_THEN else values
 
 
 def _jump_of_compute(units: Sequence[Unit]) -> int | None:
@@ -348,7 +304,7 @@ def _find_growing_part(
     a_unit: int,
     parts: Sequence[str],
 ) -> TimeAlarm | None:
-    least_s = max(_LEAST_RISE * median(values) * a_unit, _LEAST_RISE_S)
+    least_s = max(LEAST_RISE * median(values) * a_unit, _LEAST_RISE_S)
     if len(units) < MIN_UNITS:
         return None
     for name in (*parts, "compute"):
@@ -362,20 +318,19 @@ def _find_growing_part(
         if is_beyond(units, name, grown) and not _is_just_a_jump(units, name, growth):
             is_left_out = is_rare or name in NOW_AND_THEN
             jump = None if is_left_out else _clear_jump(name, values, units)
-            if jump is not None and jump.rise < _LEAST_RISE * median(values):
+            if jump is not None and jump.rise < LEAST_RISE * median(values):
                 continue
             part = _part_that_grew(units, name, jump or growth)
             if part is not None:
-                return _alarm(part, jump or growth, units)
+                return alarm_on(part, jump or growth, units, a_unit)
     return None
 
 
 def _growth_of(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
-    if name != "compute":
-        return growth_of_part(units, name, least_s)
-    own_s = max(least_s, _MORE_UNDISTURBED * _early_compute_s(units))
-    least_s = max(least_s, _least_compute_s(units))
-    return growth_of_part(units, name, least_s) or growth_of_work(units, own_s)
+    own_s = max(least_s, _MORE_UNDISTURBED * _early_s(units, name))
+    if name == "compute":
+        least_s = max(least_s, _least_compute_s(units))
+    return growth_of_part(units, name, least_s) or growth_of_work(units, name, own_s)
 
 
 def _part_that_grew(units: Sequence[Unit], name: str, growth: Growth) -> PartOfTime | None:
@@ -401,7 +356,7 @@ def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | No
     first = likeliest_jump(units, name)
     if first is None or not (is_clear_jump(units, name, first) and is_apart(units, name, first)):
         return None
-    return Growth(None, first, len(units) - 1, rise=_rise_lately(values, first))
+    return Growth(None, first, len(units) - 1, rise=rise_lately(values, first))
 
 
 def _is_just_a_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
@@ -423,14 +378,14 @@ def _is_just_a_jump(units: Sequence[Unit], name: str, growth: Growth) -> bool:
 
 
 def _least_compute_s(units: Sequence[Unit]) -> float:
-    early_s = _early_compute_s(units)
+    early_s = _early_s(units, "compute")
     if not has_input(units):
         return _MORE_WITH_INPUT * early_s
     return (_MORE_UNDISTURBED if is_undisturbed(units[1:]) else _MORE_COMPUTE) * early_s
 
 
-def _early_compute_s(units: Sequence[Unit]) -> float:
-    return median(seconds_of(units, "compute")[1 : 1 + _EARLY])
+def _early_s(units: Sequence[Unit], name: str) -> float:
+    return median(seconds_of(units, name)[1 : 1 + _EARLY])
 
 
 def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
@@ -439,80 +394,6 @@ def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
     x = np.arange(len(window), dtype=np.float64)
     slope = theil_sen_slope(x, window, max_points=MOST_POINTS) or 0.0
     return growth.slope is not None and slope * steps >= HALF * growth.slope.middle
-
-
-def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
-    early = median(_known_seconds(units[: growth.first], part.name))
-    if growth.slope is not None:  # before it there may be only the first unit, which traces
-        early = min(early, median(_known_seconds(units[growth.first :][:TO_CONFIRM], part.name)))
-    late = median(_known_seconds(units, part.name)[-TO_CONFIRM:])
-    return TimeAlarm(part, growth, units[growth.first].number, early, (early + late) / 2)
-
-
-def _moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
-    """The previous alarm with the indices of these units; None: it is over.
-
-    A noisy unit, or a fast one, is no evidence that it is over. Growth that has stopped is a level
-    then, as after a jump: as long as the part takes as long, it is not over.
-    """
-    if before is None:
-        return None
-    first = next((at for at, unit in enumerate(units) if unit.number == before.began), None)
-    against = before.against + 1 if _is_against(before, values, units) else 0
-    if first is None:
-        return None
-    if against >= TO_CLEAR:
-        return _level_after(before, values, units)
-    last = before.growth.last + first - before.growth.first
-    growth = replace(before.growth, first=first, last=last)
-    return replace(before, growth=growth, against=against)
-
-
-def _level_after(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm | None:
-    """Growth that has stopped as a slower level, if the units are still slower; else None."""
-    if before.growth.slope is None or not _is_still_slow(before, values, units):
-        return None
-    first = likeliest_jump(units, before.part.name)
-    rise = 0.0 if first is None else _rise_lately(values, first)
-    if first is None or rise < _LEAST_RISE * median(values):
-        return None
-    growth = Growth(None, first, len(units) - 1, rise=rise)
-    return replace(before, growth=growth, began=units[first].number, against=0)
-
-
-def _is_against(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
-    if not _is_still_slow(before, values, units):
-        return True
-    if before.growth.slope is None:
-        return False
-    seconds = _known_seconds(units, before.part.name)
-    slope = before.growth.slope.middle * len(units) / len(seconds)
-    return has_stopped(seconds, slope, _to_see(seconds, slope))
-
-
-def _is_still_slow(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
-    """True while the part takes long: on a machine that was busy the rise was larger."""
-    name = before.part.name
-    lately_s = median(_known_seconds(units, name)[-TO_CONFIRM:])
-    if lately_s >= before.middle_s:
-        return True
-    whole_s = median([sum(unit.times.values()) for unit in units[-TO_CONFIRM:]])
-    whole = _with_part(values, units, name)
-    rise = median(whole[-TO_CONFIRM:]) - median(whole[1 : 1 + TO_CONFIRM])
-    is_felt = rise >= _LEAST_RISE * median(whole)  # a median step has nothing of a few slow ones
-    return is_felt and lately_s >= before.early_s + _LARGE_PART * whole_s
-
-
-def _to_see(seconds: Floats, slope: float) -> int:
-    """Number of units from whose scatter a slope emerges: its standard error is a sixth of it."""
-    return math.ceil((6 * math.sqrt(12) * noise_of(seconds) / slope) ** (2 / 3))
-
-
-def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
-    """Durations of the units that have the part; of all units where none has."""
-    seconds = seconds_of(units, name)
-    rare = rare_units(seconds, name)
-    return seconds if rare is None or not len(rare) else seconds[rare]
 
 
 def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
@@ -535,7 +416,8 @@ def judge_uneven(
         before: Alarm after the previous unit.
     """
     walls = np.array([unit.wall_s for unit in units])
-    found = _find_growing_between(_with_even_steps(units)) or _moved_on(before, walls, units)
+    steps = median([unit.steps for unit in units])
+    found = _find_growing_between(with_even_steps(units, steps)) or moved_on(before, walls, units)
     if found is None:
         return Judgement(), None
     return Judgement(GrowthState.GROWING, found.growth), found
@@ -547,30 +429,12 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
     wall_s = median([unit.wall_s for unit in units])
     for name in BETWEEN:
         # Computing scatters more where few steps represent an epoch: it is compared as a whole.
-        least_s = max(_LEAST_RISE * wall_s, _LEAST_RISE_S)
+        least_s = max(LEAST_RISE * wall_s, _LEAST_RISE_S)
         growth = growth_of_part(units, name, least_s, is_adjusted=False)
         if growth is None:
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if is_beyond(units, name, grown):
             share = share_of(_grown(units, name, growth), name)
-            return _alarm(PartOfTime(name, share), growth, units)
+            return alarm_on(PartOfTime(name, share), growth, units)
     return None
-
-
-def _with_even_steps(units: Sequence[Unit]) -> list[Unit]:
-    """The units as if each had made as many steps, each as long as its own."""
-    steps = median([unit.steps for unit in units])
-    return [
-        replace(
-            unit,
-            times={
-                name: seconds * steps / max(1, unit.steps) if name in _BY_STEPS else seconds
-                for name, seconds in unit.times.items()
-            },
-        )
-        for unit in units
-    ]
-
-
-_BY_STEPS: Final = OF_STEPS | {"compute"}

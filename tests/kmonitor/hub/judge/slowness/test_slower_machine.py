@@ -37,19 +37,25 @@ def test_slower_clock_is_the_cause():
 
 
 @pytest.mark.parametrize(
-    ("waiting", "seconds", "cause"),
+    ("waiting", "seconds", "cause", "is_excluded"),
     [
-        ((0.02, 0.45), (1.0, 2.0), Cause.BUSY),
-        ((0.25, 0.5), (1.0, 2.1), Cause.BUSY),
-        # As large a share as before: the time rose for another reason.
-        ((0.25, 0.27), (1.0, 2.1), Cause.UNKNOWN),
-        ((0.02, 0.08), (1.0, 1.1), Cause.UNKNOWN),
-        # Too little of the additional time.
-        ((0.02, 0.12), (1.0, 2.0), Cause.UNKNOWN),
+        ((0.02, 0.45), (1.0, 2.0), Cause.BUSY, False),
+        ((0.25, 0.5), (1.0, 2.1), Cause.BUSY, False),
+        # As large a share as before: most of the time rose for another reason.
+        ((0.25, 0.27), (1.0, 2.1), Cause.UNKNOWN, False),
+        ((0.02, 0.08), (1.0, 1.1), Cause.UNKNOWN, False),
+        # Too little of the additional time to be the cause, and too much to be excluded.
+        ((0.02, 0.12), (1.0, 2.0), Cause.UNKNOWN, False),
+        ((0.02, 0.02), (1.0, 2.0), Cause.UNKNOWN, True),
+        ((0.04, 0.06), (1.0, 2.0), Cause.UNKNOWN, True),
     ],
 )
 def test_waiting_for_a_processor_is_the_cause_where_it_takes_the_time(
-    waiting: tuple[float, float], seconds: tuple[float, float], cause: Cause
+    waiting: tuple[float, float],
+    seconds: tuple[float, float],
+    cause: Cause,
+    *,
+    is_excluded: bool,
 ):
     def fill(unit: Unit, number: int) -> None:
         level("cpu_wait", *waiting)(unit, number)
@@ -58,7 +64,33 @@ def test_waiting_for_a_processor_is_the_cause_where_it_takes_the_time(
     found = explained(fill)
 
     assert found.cause is cause
-    assert found.ruled_out == (() if cause is Cause.BUSY else ("busy",))
+    assert found.ruled_out == (("busy",) if is_excluded else ())
+
+
+@pytest.mark.parametrize(("work", "is_excluded"), [(1.0, False), (1.1, False), (1.6, True)])
+def test_other_processes_are_excluded_where_the_process_itself_works_longer(
+    work: float, *, is_excluded: bool
+):
+    def fill(unit: Unit, number: int) -> None:
+        level("cpu_wait", 0.01, 0.01)(unit, number)
+        unit.wall_s = (1.0, 2.0)[number >= 6]
+        unit.cpu_s = (1.0, work)[number >= 6]
+
+    found = explained(fill)
+
+    assert found.cause is Cause.UNKNOWN
+    assert found.ruled_out == (("busy",) if is_excluded else ())
+
+
+@pytest.mark.parametrize("name", ["throttled", "memory_pressure"])
+def test_what_rose_too_little_to_be_the_cause_is_not_excluded(name: str):
+    found = {values: explained(level(name, *values)).ruled_out for values in RISES}
+
+    assert [len(each) for each in found.values()] == [1, 1, 0]
+
+
+RISES = ((0.0, 0.0), (0.3, 0.3), (0.3, 0.6))
+"""Fractions of the time before, and after, of which the last one rose."""
 
 
 def test_collections_of_more_and_more_objects_are_the_cause():
