@@ -25,7 +25,7 @@ _WITHOUT_MEMORY: Final = bytes(range(0x40))
 """Last bytes of the entries of pages that are neither in RAM nor swapped out."""
 
 _LEAST_BYTES: Final = 4 * 2**20
-"""Smallest size of an array that is looked at."""
+"""Smallest size of an array whose pages are counted."""
 
 _PAGES: Final = 1024
 _SAMPLES: Final = 64

@@ -164,7 +164,7 @@ def _may_be_limit(name: str) -> bool:
 
 
 _NO_LIMIT: Final = 2**31 - 1
-"""Number that stands for none, as in a `multiprocessing.Queue()`."""
+"""Number that means none, as in a `multiprocessing.Queue()`."""
 
 _MOST_LEFT: Final = 2
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
