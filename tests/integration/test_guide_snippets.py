@@ -113,6 +113,7 @@ _OTHERS = {
     "load_model": "of Keras",
     "logging": "of Python",
     "model": "the user's own",
+    "np": "NumPy",
     "plt": "of Matplotlib",
     "ray": "a package",
     "request": "of MonitorCallback",
