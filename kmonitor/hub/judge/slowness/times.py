@@ -160,9 +160,8 @@ def judge_time(
     found = with_newest_rise(found, values, units)
     growth = found.growth_of_whole()
     if judgement.state in ALARMED:
-        return replace(judgement, growth=growth) if _is_newer(
-            found, judgement
-        ) else judgement, found
+        is_newer = _is_newer(found, judgement)
+        return (replace(judgement, growth=growth) if is_newer else judgement), found
     alarmed_units = len(units) - growth.first if found.is_jump else 0
     return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
 
@@ -188,13 +187,12 @@ def _held_or_found(
     if found.part.name != held.part.name:
         rises = [_risen_lately(each, units) for each in (held, found)]
         return found if rises[1] >= _FAR_MORE * max(0.0, rises[0]) else held
-    was_jump, is_jump = held.is_jump, found.is_jump
-    if was_jump and not is_jump:
+    if held.is_jump and not found.is_jump:
         # Only growth since the jump speaks against it.
         first = held.growth.first
         grows = steady_growth(values, units, held.part.name, first, most=BETTER)
         return held if grows is None else found
-    if is_jump and not was_jump:
+    if found.is_jump and not held.is_jump:
         # Such a part is not in the whole, which a jump has to show as well.
         is_judged = found.part.name not in NOW_AND_THEN
         is_clear = is_judged and is_clear_jump(units, found.part.name, found.growth.first)
