@@ -387,6 +387,7 @@ _MULTIPLICATIONS_PER_S: Final = {
 }
 _MOVED_PER_S: Final = 35e9
 _BYTES_PER_S: Final = {
+    "AddN": 5e9,
     "BiasAddGrad": 10e9,
     "Exp": 10e9,
     "Log": 10e9,
@@ -402,7 +403,12 @@ _BYTES_PER_S: Final = {
 
 Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
 convolutions' weights are several times slower than the rest of a convolution, and random numbers
-slower than everything else."""
+slower than everything else. Sums of a weight's gradients in a loop read memory that no cache
+holds, and wait for a thread: half of their time is in one of twenty."""
+
+_PRODUCT_BYTES_PER_S: Final = 12e9
+"""Rate at which a product of matrices is written: most of the time of a weight's gradient in a
+turn of a loop, where few examples are multiplied. Source: as above."""
 
 
 def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
@@ -410,4 +416,7 @@ def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
         return _CALL_S
     moved = sum(size for _, size in each.outputs)
     moved += sum(by_value[value] for value in each.inputs)
-    return _CALL_S + moved / _BYTES_PER_S.get(each.kind, _MOVED_PER_S)
+    seconds = _CALL_S + moved / _BYTES_PER_S.get(each.kind, _MOVED_PER_S)
+    if each.kind in operation_kinds.PRODUCTS:
+        seconds += sum(size for _, size in each.outputs) / _PRODUCT_BYTES_PER_S
+    return seconds

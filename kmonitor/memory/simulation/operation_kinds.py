@@ -44,6 +44,9 @@ REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 
 
 SUMS: Final = _kinds("Add AddV2 AddN")
 
+PRODUCTS: Final = _kinds("MatMul _FusedMatMul BatchMatMulV2")
+"""Products of matrices."""
+
 FILLED: Final = _kinds("ZerosLike OnesLike Fill")
 """Operations that are constant as soon as the shape is known."""
 

@@ -271,6 +271,40 @@ def test_what_waits_where_a_loop_runs_ahead_of_its_sums_is_in_the_upper_end():
     assert taken.peak_bytes < 32 * BIG < taken.high_bytes(0)
 
 
+def backward(multiplications: float) -> StepProgram:
+    """The way back through 100 turns: each passes a gradient on, and adds that of a weight."""
+    argument = StepOperation("Placeholder", sizes=(2,))
+    body = StepGraph(
+        (
+            argument,
+            structs.replace(argument, sizes=(0,)),
+            StepOperation("MatMul", ((0, 0),), sizes=(2,), work=3),
+            StepOperation("MatMul", ((0, 0),), sizes=(0,)),
+            StepOperation("AddN", ((3, 0), (1, 0)), sizes=(0,)),
+        ),
+        (0, 1),
+        ((2, 0), (4, 0)),
+    )
+    loop = StepOperation("While", ((0, 0), (1, 0)), sizes=(2, 0), bodies=(1, 2), trips=100)
+    gradients = (StepOperation("MatMul", sizes=(2,)), StepOperation("MatMul", sizes=(0,)))
+    extents = (
+        SizeFormula(BIG),
+        SizeFormula(BIG),
+        SizeFormula(MIB // 64, ((0.0, 1.0),)),
+        SizeFormula(int(multiplications), ((0.0, 1.0),)),
+    )
+    result = StepOperation("NoOp", ((2, 1),))
+    graphs = (StepGraph((*gradients, loop, result)), StepGraph(()), body)
+    return StepProgram(graphs, extents, ("layer",))
+
+
+def test_weight_gradients_of_many_turns_wait_for_their_sum_where_turns_are_short():
+    half_a_millisecond = 4e7
+
+    assert peak(backward(half_a_millisecond)) > 15 * BIG
+    assert peak(backward(10 * half_a_millisecond)) < 4 * BIG
+
+
 def test_what_a_list_was_filled_with_is_looked_at_without_a_copy():
     step = program(
         given_tensor(),
