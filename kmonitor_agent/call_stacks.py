@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
 from itertools import accumulate, compress, cycle, repeat, takewhile
 from operator import call
-from types import FrameType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any, Final, TypeVar, cast
 
 _COLLECTS_AMID: Final = sys.version_info < (3, 12)
@@ -64,9 +64,23 @@ def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
             variables.clear()
 
 
-def generator_frame(generator: Generator[Any, Any, Any]) -> FrameType | None:
-    """A generator's frame, read like those of `call_stacks`; None if the generator has ended."""
-    return _call_atomically(partial(getattr, generator, "gi_frame"))
+_FRAMES: Final[dict[type, str]] = {
+    GeneratorType: "gi_frame",
+    CoroutineType: "cr_frame",
+    AsyncGeneratorType: "ag_frame",
+}
+
+SUSPENDABLE: Final = tuple(_FRAMES)
+"""Classes of generators and coroutines."""
+
+
+def suspended_frame(call: Any) -> FrameType | None:
+    """Frame of a generator or coroutine, read like those of `call_stacks`; None if it has ended.
+
+    Args:
+        call: An object of one of the `SUSPENDABLE` classes.
+    """
+    return _call_atomically(partial(getattr, call, _FRAMES[type(call)]))
 
 
 def is_keras_frame(frame: FrameType) -> bool:

@@ -179,7 +179,7 @@ class RunJudge:
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
         """Take the run's next samples; see `RunUnits.add_samples`."""
         self._units.add_samples(t_s, columns)
-        self._segments.add(t_s, columns)
+        self._segments.add(t_s, columns, self._units.levels)
 
     def judge(self) -> list[Verdict]:
         """Judge the units completed since the last call; return the verdicts to store."""

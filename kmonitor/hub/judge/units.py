@@ -332,13 +332,14 @@ class RunUnits:
         completed: Complete units, the newest last, by kind of unit.
         filled: Places of the script that became full, by kind of unit.
         fits_ended: Number of fits of the whole run that ended.
+        levels: `LEVELS`, and that of the allocator, once it is known whose memory it hands out.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
         ram_bound: Owner of the nearest bound.
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
         is_one_disk: True if temporary files are on the same disk as the fit's folder.
-        named: The last six lists of names of these resources, at run times, by metric.
+        named: The last six lists of their names, at run times, by metric.
         uses_torch: False if the process is known to have no PyTorch.
         plan: Plan of the running fit, or of the last one.
         epoch_samples: Memory during the first epoch since the last start or reload.
@@ -366,7 +367,7 @@ class RunUnits:
         self._ended: tuple[int, int, Unit] | None = None
         self._children_bytes = self._code_regions = math.nan
         self._held = _HeldMemory()
-        self._levels: Mapping[str, str] = LEVELS
+        self.levels: Mapping[str, str] = LEVELS
         self._allocator = ""
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
@@ -431,7 +432,7 @@ class RunUnits:
             t_s: Their run times, seconds, `[n]`.
             columns: Fields of `SAMPLED` that were read, `[n]` each, NaN where not.
         """
-        for level, name in self._levels.items():
+        for level, name in self.levels.items():
             values = _finite_values(columns.get(name))
             for unit in self._open.values() if len(values) else ():
                 unit.measured(level, float(values.min()), float(values.max()))
@@ -479,7 +480,7 @@ class RunUnits:
             if each.field == "allocator_in_use_bytes":
                 # The allocator of a GPU says nothing about this process's own memory.
                 self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
-                self._levels = {**LEVELS, self._allocator: each.field}
+                self.levels = {**LEVELS, self._allocator: each.field}
 
     def _count(self, t_s: float, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):

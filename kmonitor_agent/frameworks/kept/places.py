@@ -10,15 +10,16 @@ import sys
 import weakref
 from collections.abc import Iterator
 from threading import get_ident, gettrace
-from types import FrameType, FunctionType, GeneratorType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import (
     DATA_NAMES,
+    SUSPENDABLE,
     call_stacks,
     frame_locals,
-    generator_frame,
     is_keras_frame,
+    suspended_frame,
 )
 from kmonitor_agent.frameworks.kept.containers import length_of
 from kmonitor_agent.frameworks.kept.contents import (
@@ -31,6 +32,7 @@ from kmonitor_agent.frameworks.script_files import is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_name,
     instance_dict,
+    is_exactly,
     is_known_class,
     is_known_function,
     is_subclass,
@@ -90,25 +92,28 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 
 
 def variables_held(value: Any) -> list[tuple[str, Any]]:
-    """Variables that a function of the script refers to, or that a generator of the script has."""
+    """Variables that a function of the script refers to, or that a suspended call of it has.
+
+    Args:
+        value: A function, generator or coroutine.
+    """
     if type(value) is FunctionType:
         if is_known_function(value):
             return []
         return [*closure_of(value), *attributes_of_function(value)]
-    frame = generator_frame(value)
+    frame = suspended_frame(value)
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return locals_of(frame)
 
 
 def iterated_by(value: Any) -> list[Any]:
-    """Objects that a generator of the script refers to, as what its loops iterate over.
+    """Objects that a suspended call of the script refers to, as what its loops iterate over.
 
-    A loop's iterator has no name. It is on the stack of the call, which cannot be read while the
-    generator runs.
+    A loop's iterator has no name. It is on the stack of the call, which cannot be read while it
+    runs.
     """
-    is_generator = type(value) is GeneratorType
-    frame = generator_frame(value) if is_generator else None
+    frame = suspended_frame(value) if is_exactly(value, *SUSPENDABLE) else None
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return held_beside(value, {})

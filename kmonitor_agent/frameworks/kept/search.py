@@ -18,9 +18,10 @@ import dataclasses
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from types import FunctionType, GeneratorType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import SUSPENDABLE
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
@@ -201,12 +202,15 @@ class KeptObjectWalk:
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
-    def search(self, callbacks: Iterable[object], model: object) -> list[KeptObjects]:
+    def search(
+        self, callbacks: Iterable[object], model: object, suspended: Iterable[Any] = ()
+    ) -> list[KeptObjects]:
         """Return the kept objects: those that cannot be measured, then the others, largest first.
 
         Args:
             callbacks: Callbacks of the running fit.
             model: Model of the running fit.
+            suspended: Generators and coroutines of the script that no variable may refer to.
         """
         # Objects that libraries keep are named after the library, even if a variable of the
         # script refers to them too.
@@ -227,6 +231,7 @@ class KeptObjectWalk:
         for name, variables in (*variables_of_calls(), *modules):
             self._add_names(variables, name)
         self._waiting.extend(rest)
+        self._waiting += [(each, each.__name__) for each in suspended]
         self._follow()
         while self._series and not self.is_cut_short:
             self._add_series()
@@ -363,7 +368,7 @@ class KeptObjectWalk:
                 self._add_subclasses(value)
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
-        elif is_exactly(value, FunctionType, GeneratorType):
+        elif is_exactly(value, FunctionType, *SUSPENDABLE):
             self._add_names(variables_held(value), value.__name__)
             self._waiting += [(each, value.__name__) for each in iterated_by(value)]
         elif is_exactly(value, *PASSES_ON):
