@@ -53,7 +53,7 @@ _STOPPED: Final = "the lines that allocate memory are unknown: tracemalloc was d
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
     | {"bytes", "function", "matplotlib", "mmap", "number", "object", "pandas", "str", "tf"}
-    | {"PIL", "itertools", "tf_keras", "torch", "types", "weakref"}
+    | {"PIL", "itertools", "sqlite3", "tf_keras", "torch", "types", "weakref"}
 )
 """Packages whose type names are not private."""
 

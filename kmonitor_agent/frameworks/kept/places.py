@@ -19,6 +19,7 @@ from kmonitor_agent.call_stacks import (
     call_stacks,
     frame_locals,
     is_keras_frame,
+    suspended_code,
     suspended_frame,
 )
 from kmonitor_agent.frameworks.kept.containers import length_of
@@ -27,6 +28,7 @@ from kmonitor_agent.frameworks.kept.contents import (
     closure_of,
     held_beside,
 )
+from kmonitor_agent.frameworks.kept.library_memory import AT_EXIT, SQLITE
 from kmonitor_agent.frameworks.kept.tasks import TASKS
 from kmonitor_agent.frameworks.script_files import is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
@@ -47,7 +49,11 @@ FINALIZERS: Final = "weakref.finalize"
 PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
-PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH, TASKS})
+CUSTOM_OBJECTS: Final = "keras.saving.get_custom_objects"
+
+PUBLIC_PLACES: Final = frozenset(
+    {OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH, CUSTOM_OBJECTS, TASKS, AT_EXIT, SQLITE}
+)
 """Places of libraries, whose names are not private."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
@@ -89,6 +95,22 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
         if type(variables) is dict and sys.getrefcount(variables) <= _REFERENCES:
             variables.clear()
     return found
+
+
+def name_of_call(value: Any, place: str) -> str:
+    """Name by which the variables of a function or a suspended call are known.
+
+    One without a name, as a lambda, has them from the function around it.
+
+    Args:
+        value: A function, generator or coroutine.
+        place: Location of the value.
+    """
+    code = value.__code__ if type(value) is FunctionType else suspended_code(value)
+    if not code.co_name.startswith("<"):
+        return value.__name__
+    names = [each for each in code.co_qualname.split(".") if not each.startswith("<")]
+    return names[-1] if names else place
 
 
 def variables_held(value: Any) -> list[tuple[str, Any]]:
@@ -199,6 +221,7 @@ def library_places() -> Iterator[tuple[Any, str]]:
         for name, value in list(instance_dict(handler).items()):
             if length_of(value) is not None:  # records that wait, as those of a MemoryHandler
                 yield value, f"{class_name(kind)}.{name}"
+    yield from _registries()
     helpers = instance_dict(sys.modules.get("matplotlib._pylab_helpers"))
     manager: Any = helpers.get("Gcf")
     if is_subclass(type(manager), (type,)):
@@ -207,6 +230,13 @@ def library_places() -> Iterator[tuple[Any, str]]:
     # Each thread has a stack of graphs, whose attributes are found by asking for them only.
     graph = safe_getattr(ops.get("_default_graph_stack"), "_global_default_graph")
     yield safe_getattr(graph, "_py_funcs_used_in_graph"), ROOT_GRAPH
+
+
+def _registries() -> Iterator[tuple[Any, str]]:
+    """Classes and functions registered with Keras by `register_keras_serializable`."""
+    for package in ("keras", "tf_keras"):
+        module = sys.modules.get(f"{package}.src.saving.object_registration")
+        yield instance_dict(module).get("GLOBAL_CUSTOM_OBJECTS"), CUSTOM_OBJECTS
 
 
 def _log_handlers() -> list[Any]:

@@ -13,16 +13,11 @@ import weakref
 from collections.abc import Callable
 from itertools import compress, islice, repeat
 from operator import is_
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import SUSPENDABLE, suspended_code
 from kmonitor_agent.frameworks.script_files import is_script_file
 
-_CODE: Final[dict[type, str]] = {
-    GeneratorType: "gi_code",
-    CoroutineType: "cr_code",
-    AsyncGeneratorType: "ag_code",
-}
 _MOST: Final = 100
 """Maximum number of them that are remembered."""
 
@@ -77,13 +72,9 @@ def suspended_calls() -> list[weakref.ref[Any]]:
     everything = gc.get_objects()
     found = [
         each
-        for kind in _CODE
+        for kind in SUSPENDABLE
         for each in compress(everything, map(is_, map(type, everything), repeat(kind)))
     ]
     everything.clear()
-    of_script = (each for each in found if is_script_file(_file_of(each)))
+    of_script = (each for each in found if is_script_file(suspended_code(each).co_filename))
     return [weakref.ref(each) for each in islice(of_script, _MOST)]
-
-
-def _file_of(call: Any) -> str:
-    return getattr(call, _CODE[type(call)]).co_filename

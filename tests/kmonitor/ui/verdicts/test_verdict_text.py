@@ -611,6 +611,36 @@ def test_figures_are_counted_and_not_weighed():
     )
 
 
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (
+            KeptObjects("function", 8, place="atexit"),
+            "functions and their closures are retained in atexit, which calls them at the exit",
+        ),
+        (
+            KeptObjects("function", 8, place="keras.saving.get_custom_objects"),
+            "functions and their closures are retained in Keras' registry of custom objects",
+        ),
+        (
+            KeptObjects("sqlite3.memory", 1, place="sqlite3"),
+            "databases in memory or their caches are retained in SQLite",
+        ),
+        (
+            KeptObjects("numpy.memmap", 8, container="x.npy", place="train.x"),
+            "pages of train.x that were written to are copies of those of x.npy",
+        ),
+    ],
+)
+def test_what_libraries_and_the_kernel_keep_is_described(kept: KeptObjects, text: str):
+    grew = [CorrelatedGrowth("kept_objects", 1.0, 1.0, 1.0, kept.place)]
+
+    found = with_plain_spaces(cause_text(replace(KEPT, kept=kept, grew_with=grew)))
+
+    assert found.startswith(text)
+    assert found.endswith(": +1 / epoch (size not known)")
+
+
 def test_tasks_that_never_end_are_kept_by_asyncio():
     kept = KeptObjects("asyncio.Task", 8, 16 * MIB, "", "", "set", "asyncio.all_tasks")
     grew = [CorrelatedGrowth("kept_bytes", 2 * MIB, 2 * MIB, 2 * MIB, "asyncio.all_tasks")]
@@ -660,6 +690,10 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "limit_calls",
         "unsubscribe",
         "limit_queue",
+        "copy_part",
+        "register_once",
+        "exit_once",
+        "database_in_file",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
