@@ -120,7 +120,7 @@ def copied_pages(value: Any) -> CopiedPages | None:
     part = _part_with_memory(address, n_bytes, _OF_FILE)
     if part is None:
         return None
-    path = instance_dict(value).get("filename")
+    path: Any = instance_dict(value).get("filename")
     file = Path(path).name if is_exactly(path, str, type(Path())) else ""
     n_pages = round(part * n_bytes / os.sysconf("SC_PAGE_SIZE"))
     return CopiedPages(file, n_pages, round(part * n_bytes))

@@ -340,7 +340,7 @@ async def an_asynchronous_generator() -> AsyncIterator[int]:
 
 
 @coroutine
-def pause() -> Iterator[None]:
+def pause() -> Any:
     yield
 
 
@@ -354,6 +354,32 @@ SUSPENDED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "coroutine": (a_coroutine, lambda call: call.send(None)),
     "asynchronous generator": (an_asynchronous_generator, step_of_asynchronous_generator),
 }
+
+
+def build() -> Callable[[], int]:
+    kept: list[Any] = []
+
+    def hook() -> None:
+        kept.append(data())
+
+    hook()
+    return lambda: len(kept)
+
+
+def test_variables_of_a_lambda_are_named_by_the_function_around_it():
+    walk = KeptObjectWalk()
+    walk.search([Recorder(build())], None)
+
+    assert ("build.kept", "list") in walk.lengths
+
+
+def test_defaults_of_a_lambda_without_a_function_around_it_are_named_by_its_place():
+    names: dict[str, Any] = {}
+    exec("size = lambda kept=[1.5, 2.5]: len(kept)", names)  # noqa: S102 - the code of a module
+    walk = KeptObjectWalk()
+    walk.search([Recorder(names["size"])], None)
+
+    assert ("Recorder.held.kept", "list") in walk.lengths
 
 
 @pytest.mark.parametrize("kind", SUSPENDED)
