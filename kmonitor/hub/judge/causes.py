@@ -43,6 +43,7 @@ class Cause(StrEnum):
     DISK = "the disk is filling up: space used by everybody"
     PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
     FILLING = "a cache or queue with a limit that is filling up"
+    BUFFER = "a list or the like that is emptied now and then"
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
@@ -196,6 +197,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.NATIVE: (Remedy.RESTART,),
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
+    Cause.BUFFER: (),
     Cause.ARENAS: (),
     Cause.UNCOLLECTED: (Remedy.COLLECT,),
     Cause.DATA_CACHE: (),

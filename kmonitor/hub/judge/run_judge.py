@@ -10,10 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places, stopped_place
+from kmonitor.hub.judge.bounded_places import (
+    FilledPlaces,
+    explain_full,
+    filling_places,
+    stopped_place,
+)
 from kmonitor.hub.judge.causes import (
     Cause,
-    Confidence,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
@@ -47,6 +51,7 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
+from kmonitor.hub.judge.emptied_places import explain_emptied
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.evidence.diagnosed import Diagnoses, with_diagnosis
 from kmonitor.hub.judge.evidence.resources_beside import with_partly_kept, with_resources
@@ -115,9 +120,6 @@ _TIMES_MORE: Final = 10
 _NOT_GARBAGE: Final = 0.25
 """Share of a rise from which objects that are kept show that it is no garbage: the size of what
 they hold themselves is not in theirs."""
-
-_GIVEN_BACK: Final = 0.5
-"""Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
@@ -468,7 +470,8 @@ class RunJudge:
         measured = [unit for unit in units if metric in unit.low]
         counters = cut(counters, is_measured)
         room = self._room(metric, units[-1].high.get(metric, math.nan))
-        filling = filling_places(growth, judgement.grew_with, counters, room)
+        memory = np.array([unit.low[metric] for unit in measured])
+        filling = filling_places(growth, judgement.grew_with, counters, room, memory)
         if filling is not None:
             return filling
         is_new = not self._judgements.get(key, Judgement()).is_open_alarm
@@ -562,17 +565,18 @@ class RunJudge:
         units: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
-        """Place that is full or has stopped growing, while memory is what it was then.
+        """Place that was emptied, is full or has stopped growing.
 
         Else the cache of the first epoch, or None.
         """
-        place = self._filled(kind).full_place(metric)
-        if place is None and judgement.state is GrowthState.CLEARED:
-            place = stopped_place(counters, self._newest.get(metric))
         lows = [unit.low[metric] for unit in units if metric in unit.low]
-        if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
-            return self._of_first_epoch(metric)
-        return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)
+        newest = self._newest.get(metric)
+        place = self._filled(kind).full_place(metric)
+        if place is None and (found := explain_emptied(counters, newest)) is not None:
+            return found
+        if place is None and judgement.state is GrowthState.CLEARED:
+            place = stopped_place(counters, newest)
+        return explain_full(place, lows) or self._of_first_epoch(metric)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":

@@ -57,8 +57,12 @@ def filling_cache_text(fill: CacheFill) -> str:
     return tr("{text}, about {size} when full").format(text=text, size=bytes_text(fill.end_bytes))
 
 
-def filling_place_text(kept: KeptObjects) -> str:
+def filling_place_text(verdict: Verdict, kept: KeptObjects) -> str:
     """For example "a cache is filling: 30 of 60 results in load, it will end at about 920 MiB"."""
+    if verdict.cause == "buffer":
+        text = tr("{place} is a buffer: {n} objects now, it was emptied at {capacity}")
+        n, capacity = (count_text(each) for each in (kept.count, kept.capacity or 0))
+        return text.format(place=kept.place, n=n, capacity=capacity)
     texts = {
         "functools.lru_cache": tr("a cache is filling: {n} of {capacity} results in {place}"),
         "deque": tr("a deque is filling: {n} of {capacity} objects in {place}"),
@@ -75,13 +79,17 @@ def filling_place_text(kept: KeptObjects) -> str:
 
 
 def is_about_full_place(verdict: Verdict) -> bool:
-    """True if a place is full or has stopped growing: it explains an earlier rise only."""
+    """True if a place is full, was emptied or has stopped growing: it explains an earlier rise."""
     is_quiet = verdict.state in {"measuring", "steady", "cleared"}
-    return is_quiet and verdict.cause == "filling" and verdict.kept is not None
+    return is_quiet and verdict.cause in {"filling", "buffer"} and verdict.kept is not None
 
 
-def full_place_text(kept: KeptObjects) -> str:
+def full_place_text(verdict: Verdict, kept: KeptObjects) -> str:
     """For example "A deque is full: 24 of 24 objects in Log.window, 48 MiB"."""
+    if verdict.cause == "buffer":
+        text = tr("{place} is a buffer: it was emptied at {n} objects, {size}")
+        size = bytes_text(_end_bytes(kept) or 0.0)
+        return text.format(place=kept.place, n=count_text(kept.capacity or 0), size=size)
     texts = {
         "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
         "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),
