@@ -8,7 +8,7 @@ several of them, and at a cost of at most a hundredth of their time.
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from time import perf_counter, thread_time
 from typing import Final, Literal
@@ -388,8 +388,9 @@ class KeptObjectCounter:
         self._counts_to_go -= 1
         if not self._is_explained(kept):
             self._suspended.search()
-        changed = [self._private(each) for each in kept if self._is_change(each)]
-        self._send(fit, kept=changed, seconds=cost_s)
+        changed = [each for each in kept if self._is_change(each)]
+        changed += self._emptied(walk.lengths)
+        self._send(fit, kept=list(map(self._private, changed)), seconds=cost_s)
 
     def _send(
         self,
@@ -427,6 +428,21 @@ class KeptObjectCounter:
         if kept.n_bytes is None or n_bytes is None:
             return math.inf if kept.count > count else 0.0
         return kept.n_bytes - n_bytes
+
+    def _emptied(self, lengths: Mapping[Place, int]) -> list[KeptObjects]:
+        """Containers of which more than one item was counted, and that have none or one now.
+
+        One that was not found may only be out of sight: a variable of a function that has ended.
+        """
+        found: list[KeptObjects] = []
+        for (kind, container, place), (count, n_bytes) in self._counts.items():
+            n = lengths.get((place, container), count)
+            if container and n <= 1 < count:
+                each = None if n_bytes is None else n_bytes / count * n
+                found.append(KeptObjects(kind, n, each, container=container, place=place))
+        for each in found:
+            self._is_change(each)
+        return found
 
     def _is_change(self, kept: KeptObjects) -> bool:
         key = (kept.kind, kept.container, kept.place)

@@ -18,7 +18,7 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     place_key,
 )
-from kmonitor.hub.judge.emptied_places import as_buffer, left_in_buffers
+from kmonitor.hub.judge.emptied_places import as_buffer, explain_emptied, left_in_buffers
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
@@ -92,7 +92,7 @@ def is_full(kept: KeptObjects) -> bool:
     return kept.capacity is not None and kept.count >= kept.capacity
 
 
-def stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
+def _stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
     """The place that the newest verdict names, if it has stopped growing since; else None."""
     if newest is None or newest.kept is None or newest.cause not in {"kept", "filling"}:
         return None
@@ -105,13 +105,29 @@ _GIVEN_BACK: Final = 0.5
 """Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
 
 
-def explain_full(place: KeptObjects | None, lows: Sequence[float]) -> GrowthExplanation | None:
-    """Explanation of an earlier rise by a place, while memory is what it was when it was full.
+def explain_end(
+    full: KeptObjects | None,
+    counters: Sequence[Counter],
+    newest: Verdict | None,
+    lows: Sequence[float],
+    *,
+    is_over: bool,
+) -> GrowthExplanation | None:
+    """Explanation of an earlier rise by a place that is full, was emptied or has stopped growing.
+
+    None where there is none, or if memory is no more what it was when the place was full.
 
     Args:
-        place: A place that is full or has stopped growing; None: there is none.
-        lows: Memory in the units that were judged, at least one, bytes.
+        full: The place that became full last; None: none did.
+        counters: Counters of the units that were judged.
+        newest: The newest verdict, which names the other places; None: there is none.
+        lows: Memory in these units, at least one, bytes.
+        is_over: True if an alarm has just ended: a place may have stopped growing.
     """
+    emptied = explain_emptied(counters, newest, is_over=is_over)
+    if full is None and emptied is not None:
+        return emptied
+    place = full or (_stopped_place(counters, newest) if is_over else None)
     if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
         return None
     return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)

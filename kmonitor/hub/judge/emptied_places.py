@@ -117,28 +117,42 @@ def _is_empty(counter: Counter, memory: Floats) -> bool:
 
 
 def explain_emptied(
-    counters: Sequence[Counter], newest: Verdict | None
+    counters: Sequence[Counter], newest: Verdict | None, *, is_over: bool
 ) -> GrowthExplanation | None:
-    """Explanation of an earlier rise by a place that was emptied.
+    """Explanation of an earlier rise by a place that was emptied, as it was before.
 
     Args:
         newest: The newest verdict, which names the place; None: there is none.
+        is_over: True if an alarm has ended: then it is the largest such place.
     """
-    if newest is None or newest.kept is None or newest.cause not in {"kept", "buffer"}:
+    is_named = newest is not None and newest.cause in {"kept", "buffer"}
+    named = newest.kept if newest is not None and is_named else None
+    found: list[KeptObjects] = []
+    for one in counters:
+        falls = _falls_of(one)
+        if falls and one.kept is not None:
+            n_bytes = max(each.n_bytes for each in falls)
+            is_same = named is not None and place_key(named) == place_key(one.kept)
+            like = named if named is not None and is_same else one.kept
+            n = _objects_in(like, n_bytes)
+            if is_same or is_over:
+                found.append(replace(like, count=n, n_bytes=n_bytes, capacity=n))
+    if not found:
         return None
-    key = place_key(newest.kept)
-    places = (one for one in counters if one.kept is not None and place_key(one.kept) == key)
-    kept = next((found for one in places if (found := as_buffer(one)) is not None), None)
-    if kept is None:
-        return None
-    return GrowthExplanation(Cause.BUFFER, Confidence.COUNTED, kept=kept)
+    largest = max(found, key=lambda each: each.n_bytes or 0.0)
+    return GrowthExplanation(Cause.BUFFER, Confidence.COUNTED, kept=largest)
 
 
 def as_buffer(counter: Counter) -> KeptObjects | None:
     """A place that was emptied, with the largest number of objects that it held as capacity."""
     falls = _falls_of(counter)
-    kept = counter.kept
-    if not falls or kept is None or not kept.n_bytes:
-        return None
-    most = max(one.n_bytes for one in falls)
-    return replace(kept, capacity=max(1, round(most / kept.n_bytes * kept.count)))
+    if not falls or counter.kept is None:
+        return counter.kept
+    n = _objects_in(counter.kept, max(one.n_bytes for one in falls))
+    return replace(counter.kept, capacity=n)
+
+
+def _objects_in(kept: KeptObjects, n_bytes: float) -> int:
+    """Number of objects of a place that take so many bytes."""
+    each_bytes = (kept.n_bytes or 0.0) / max(1, kept.count)
+    return max(1, round(n_bytes / each_bytes)) if each_bytes else kept.count

@@ -10,12 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import (
-    FilledPlaces,
-    explain_full,
-    filling_places,
-    stopped_place,
-)
+from kmonitor.hub.judge.bounded_places import FilledPlaces, explain_end, filling_places
 from kmonitor.hub.judge.causes import (
     Cause,
     GrowthExplanation,
@@ -51,7 +46,6 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
-from kmonitor.hub.judge.emptied_places import explain_emptied
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.evidence.diagnosed import Diagnoses, with_diagnosis
 from kmonitor.hub.judge.evidence.resources_beside import with_partly_kept, with_resources
@@ -286,7 +280,7 @@ class RunJudge:
             return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
-        if passing is not None:
+        if passing is not None and judgement.state not in QUIET:
             return verdict_on_rise(details, passing, forecast)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, measured, kind), forecast
@@ -570,13 +564,10 @@ class RunJudge:
         Else the cache of the first epoch, or None.
         """
         lows = [unit.low[metric] for unit in units if metric in unit.low]
-        newest = self._newest.get(metric)
-        place = self._filled(kind).full_place(metric)
-        if place is None and (found := explain_emptied(counters, newest)) is not None:
-            return found
-        if place is None and judgement.state is GrowthState.CLEARED:
-            place = stopped_place(counters, newest)
-        return explain_full(place, lows) or self._of_first_epoch(metric)
+        full = self._filled(kind).full_place(metric)
+        is_over = judgement.state is GrowthState.CLEARED
+        found = explain_end(full, counters, self._newest.get(metric), lows, is_over=is_over)
+        return found or self._of_first_epoch(metric)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":

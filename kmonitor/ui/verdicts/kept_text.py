@@ -88,8 +88,8 @@ def full_place_text(verdict: Verdict, kept: KeptObjects) -> str:
     """For example "A deque is full: 24 of 24 objects in Log.window, 48 MiB"."""
     if verdict.cause == "buffer":
         text = tr("{place} is a buffer: it was emptied at {n} objects, {size}")
-        size = bytes_text(_end_bytes(kept) or 0.0)
-        return text.format(place=kept.place, n=count_text(kept.capacity or 0), size=size)
+        size = bytes_text(kept.n_bytes or 0.0)
+        return text.format(place=kept.place, n=count_text(kept.count), size=size)
     texts = {
         "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
         "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),

@@ -90,7 +90,7 @@ from kmonitor_agent.frameworks.kept.sizes import (
     with_graph_bytes,
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
-from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
+from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graphs
 from kmonitor_agent.frameworks.model_parts import (
     all_layers_of,
     compiled_with,
@@ -142,9 +142,6 @@ _WHOLE: Final = 0.9
 
 Place = tuple[str, str]
 """(Location of a container, name of its class)."""
-
-Graphs = dict[str, list[Graph]]
-"""Graphs by the location of their tensors, in the order in which they were found."""
 
 
 class KeptObjectWalk:
@@ -329,9 +326,11 @@ class KeptObjectWalk:
         is_known = (place, ARRAY) in self._spaces_before
         value = entries_of_array(value, is_known=is_known) or value
         length = length_of(value)
+        if length == 0:
+            self.lengths.setdefault((place, container_name(value)), 0)
+        elif length is not None:
+            self._visit_container(value, place)
         if length is not None:
-            if length > 0:
-                self._visit_container(value, place)
             return
         size = size_of(value)
         n_bytes = bytes_of_buffer(value)

@@ -558,6 +558,15 @@ def test_a_place_that_fills_says_where_it_ends(container: str, text: str):
     assert said == f"{text}, it will end at about 150 MiB"
 
 
+def test_a_buffer_that_fills_again_says_at_which_size_it_was_emptied():
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, capacity=100)
+
+    text = cause_text(replace(KEPT, cause="buffer", kept=kept))
+
+    assert text == "Recorder.history is a buffer: 80 objects now, it was emptied at 100"
+
+
 def test_all_places_that_grow_are_named():
     grew = [
         CorrelatedGrowth("kept_bytes", 9 * MIB, 9 * MIB, 9 * MIB, "Recorder.history"),
