@@ -3802,7 +3802,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>Keras' registry of custom objects</source>
-        <translation type="unfinished"></translation>
+        <translation>Keras 的自定义对象注册表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -5149,7 +5149,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>SQLite</source>
-        <translation type="unfinished"></translation>
+        <translation>SQLite</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6352,7 +6352,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>a file</source>
-        <translation type="unfinished"></translation>
+        <translation>一个文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6503,7 +6503,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>atexit, which calls them at the exit</source>
-        <translation type="unfinished"></translation>
+        <translation>atexit，退出时会调用它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -6822,7 +6822,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>copy a part before you change it: batch = {place}[a:b].copy(); mode "r+" writes changes to the file instead</source>
-        <translation type="unfinished"></translation>
+        <translation>修改前先复制该部分：batch = {place}[a:b].copy()；模式 "r+" 会把修改写入文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
@@ -6872,7 +6872,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>databases in memory or their caches</source>
-        <translation type="unfinished"></translation>
+        <translation>内存中的数据库或其缓存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -7495,7 +7495,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep the database in a file instead of :memory:, and close connections that are done</source>
-        <translation type="unfinished"></translation>
+        <translation>将数据库保存在文件中而不是 :memory:，并关闭用完的连接</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8289,7 +8289,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>pages of {place} that were written to are copies of those of {file} (a memory map opened copy-on-write)</source>
-        <translation type="unfinished"></translation>
+        <translation>{place} 中写入过的页是 {file} 相应页的副本（以写时复制方式打开的内存映射）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -8459,12 +8459,12 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>register each class or function once, outside the loop, or remove it: keras.saving.get_custom_objects().pop(name)</source>
-        <translation type="unfinished"></translation>
+        <translation>每个类或函数只在循环外注册一次，或将其移除：keras.saving.get_custom_objects().pop(name)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>register one function, outside the loop, which handles the newest object, or remove one by atexit.unregister(function)</source>
-        <translation type="unfinished"></translation>
+        <translation>在循环外只注册一个处理最新对象的函数，或用 atexit.unregister(function) 移除</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -9946,6 +9946,16 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} has stopped growing at {n} objects, {size}</source>
         <translation>{place} 在 {n} 个对象时已停止增长，{size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is a buffer: it was emptied at {n} objects, {size}</source>
+        <translation>{place} 是缓冲区：在 {n} 个对象、{size} 时被清空</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is a buffer: {n} objects now, it was emptied at {capacity}</source>
+        <translation>{place} 是缓冲区：现有 {n} 个对象，曾在 {capacity} 个时被清空</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

@@ -167,6 +167,30 @@ def test_a_few_counts_after_a_rise_show_what_still_grows():
     assert process.counts[-1].why == ""
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_list_that_was_emptied_is_reported_once(left: int):
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0)
+    del process.recorder.history[left:]
+    process.end_epochs(0.0, 0.0)
+
+    found = [each for count in process.counts for each in count.kept]
+    counts = [(each.count, each.n_bytes) for each in found if each.container == "list"]
+    assert counts == [(3, 3 * MIB), (left, left * MIB)]
+
+
+def test_a_list_that_is_out_of_sight_is_not_reported_as_emptied():
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0)
+    del process.recorder.history
+    process.end_epochs(0.0, 0.0)
+
+    found = [each for count in process.counts for each in count.kept]
+    assert [each.count for each in found if each.place == "Recorder.history"] == [3]
+
+
 def test_what_is_kept_on_a_gpu_is_counted_too():
     process = Process()
 
