@@ -1,4 +1,4 @@
-"""What the agent registers with `atexit`: one function, however many runs there are."""
+"""The agent registers one function with `atexit`, for any number of runs."""
 
 import atexit
 from collections.abc import Callable

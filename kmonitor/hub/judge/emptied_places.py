@@ -45,7 +45,7 @@ class _Fall:
     Attributes:
         highest: Index of the unit in which it held most.
         low: Index of the unit in which it was counted empty, or less full.
-        n_bytes: What it held in the former, bytes.
+        n_bytes: Its size in the former, bytes.
     """
 
     highest: int

@@ -150,9 +150,8 @@ class Unit:
         number: Ordinal among the run's epochs or fits, in the order of their ends.
         start_s: Run time of its start, seconds.
         ended_s: Run time of its end, seconds.
-        low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
-            bytes.
-        high: Largest sample of the same, bytes.
+        low: Smallest of `ram`, `vram` and `allocator` (on the host) or `device_allocator`, bytes.
+        high: Largest of the same, bytes.
         at_end: `ram`, `vram` (bytes) and `threads` at the ends of its epochs, the smallest
             reading; and `ram_of_one_arena`, the first without what malloc keeps in any arena but
             the fullest.
@@ -332,14 +331,14 @@ class RunUnits:
         completed: Complete units, the newest last, by kind of unit.
         filled: Places of the script that became full, by kind of unit.
         fits_ended: Number of fits of the whole run that ended.
-        levels: `LEVELS`, and that of the allocator, once it is known whose memory it hands out.
+        levels: `LEVELS`, and the allocator's once it is known whose memory that is.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
         ram_bound: Owner of the nearest bound.
         vram_of: Total that VRAM is a part of, bytes; None if unknown.
         counts_of: Possible amount of each resource that is counted, by metric.
         is_one_disk: True if temporary files are on the same disk as the fit's folder.
-        named: The last six lists of their names, at run times, by metric.
+        named: The last six lists of names of these resources, at run times, by metric.
         uses_torch: False if the process is known to have no PyTorch.
         plan: Plan of the running fit, or of the last one.
         epoch_samples: Memory during the first epoch since the last start or reload.
