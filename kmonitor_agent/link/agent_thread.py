@@ -6,7 +6,6 @@ libzmq context. So a search over a thousand named runs costs a training the same
 (libzmq has two) and the same few descriptors as a single run does.
 """
 
-import atexit
 import os
 import threading
 import weakref
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.exit_hooks import EXIT_HOOKS
 from kmonitor_agent.link.delivery import HubChannel
 from kmonitor_agent.link.hub_connection import (
     ConnectionContext,
@@ -96,7 +96,7 @@ class AgentThread:
                 thread.start()
                 self._thread = thread
                 _running.add(self)
-                atexit.register(self.close)
+                EXIT_HOOKS.add(self)
             self._streams.append(stream)
         agent_wakeup.set()
 
@@ -155,7 +155,7 @@ class AgentThread:
                 return False
             self._thread = None
         _running.discard(self)
-        atexit.unregister(self.close)
+        EXIT_HOOKS.remove(self)
         return True
 
     def forget_in_child(self) -> None:

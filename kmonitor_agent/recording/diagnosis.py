@@ -5,9 +5,10 @@ keeps are counted without a request, at the ends of epochs and fits, once memory
 several of them, and at a cost of at most a hundredth of their time.
 """
 
+import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from time import perf_counter, thread_time
 from typing import Final, Literal
@@ -23,6 +24,7 @@ from kmonitor_agent.frameworks.kept.search import (
     Place,
 )
 from kmonitor_agent.frameworks.kept.series import ATTRIBUTES, SUBCLASSES
+from kmonitor_agent.frameworks.kept.suspended import SuspendedCalls
 from kmonitor_agent.frameworks.script_values import instance_dict, items_of
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts
@@ -51,7 +53,7 @@ _STOPPED: Final = "the lines that allocate memory are unknown: tracemalloc was d
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
     | {"bytes", "function", "matplotlib", "mmap", "number", "object", "pandas", "str", "tf"}
-    | {"PIL", "itertools", "tf_keras", "torch", "types", "weakref"}
+    | {"PIL", "itertools", "sqlite3", "tf_keras", "torch", "types", "weakref"}
 )
 """Packages whose type names are not private."""
 
@@ -288,6 +290,8 @@ class KeptObjectCounter:
         self._counted_at: tuple[int, int, int] | None = None
         self._is_refusal_sent = False
         self._counts_to_go = 0
+        self._suspended = SuspendedCalls(COST_SHARE, time_s, thread_time_s)
+        self._held_before: float | None = None
 
     def unit_ended(self, per: UnitEnd, fit: Fit | None) -> None:
         """Count kept objects if memory has risen lately; a unit is about to end.
@@ -367,7 +371,8 @@ class KeptObjectCounter:
         walk = KeptObjectWalk(
             self._lengths, is_late, least_bytes, self._graphs, self._spaces, self._numbers
         )
-        kept = walk.search(_callbacks_of(fit), None if fit is None else fit.model())
+        model = None if fit is None else fit.model()
+        kept = walk.search(_callbacks_of(fit), model, self._suspended.alive())
         cost_s = self._thread_time_s() - began_s
         # The first one also finds out which modules are the script's.
         self._cost_s = cost_s if self._lengths is not None else cost_s / 2.0
@@ -381,8 +386,11 @@ class KeptObjectCounter:
         self._numbers = walk.numbers
         self._graphs = walk.graphs
         self._counts_to_go -= 1
-        changed = [self._private(each) for each in kept if self._is_change(each)]
-        self._send(fit, kept=changed, seconds=cost_s)
+        if not self._is_explained(kept):
+            self._suspended.search()
+        changed = [each for each in kept if self._is_change(each)]
+        changed += self._emptied(walk.lengths)
+        self._send(fit, kept=list(map(self._private, changed)), seconds=cost_s)
 
     def _send(
         self,
@@ -402,6 +410,39 @@ class KeptObjectCounter:
                 why=why[:MAX_TEXT],
             )
         )
+
+    def _is_explained(self, kept: Sequence[KeptObjects]) -> bool:
+        """False if memory rose since the last count, and nothing that was found grew as much."""
+        held, before = self._held_bytes(), self._held_before
+        self._held_before = held
+        if held is None or before is None or held - before < LEAST_RISE_BYTES:
+            return True
+        return sum(map(self._growth_bytes, kept)) >= _EXPLAINED * (held - before)
+
+    def _growth_bytes(self, kept: KeptObjects) -> float:
+        """Growth since the last count; that of more objects of unknown size explains anything."""
+        before = self._counts.get((kept.kind, kept.container, kept.place))
+        if before is None:
+            return 0.0
+        count, n_bytes = before
+        if kept.n_bytes is None or n_bytes is None:
+            return math.inf if kept.count > count else 0.0
+        return kept.n_bytes - n_bytes
+
+    def _emptied(self, lengths: Mapping[Place, int]) -> list[KeptObjects]:
+        """Containers of which more than one item was counted, and that have none or one now.
+
+        One that was not found may only be out of sight: a variable of a function that has ended.
+        """
+        found: list[KeptObjects] = []
+        for (kind, container, place), (count, n_bytes) in self._counts.items():
+            n = lengths.get((place, container), count)
+            if container and n <= 1 < count:
+                each = None if n_bytes is None else n_bytes / count * n
+                found.append(KeptObjects(kind, n, each, container=container, place=place))
+        for each in found:
+            self._is_change(each)
+        return found
 
     def _is_change(self, kept: KeptObjects) -> bool:
         key = (kept.kind, kept.container, kept.place)
@@ -433,6 +474,9 @@ class KeptObjectCounter:
             place=name(kept.place, kept.place in PUBLIC_PLACES),
         )
 
+
+_EXPLAINED: Final = 0.5
+"""Share of a rise from which what was found explains it."""
 
 _COUNTS_AFTER: Final = 3
 """Number of counts after memory has risen: they show whether what is kept still grows."""

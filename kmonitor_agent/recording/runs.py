@@ -7,7 +7,6 @@ idle, so that events between its fits are seen. A closed run whose name is used 
 under its id.
 """
 
-import atexit
 import os
 import sys
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.exit_hooks import EXIT_HOOKS
 from kmonitor_agent.frameworks.detection import imported_framework
 from kmonitor_agent.frameworks.script_values import running_shell
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
@@ -134,8 +134,7 @@ class ProcessRuns:
         with self._lock:
             # Last in, first out: a run's last events must come before its link's own exit hook,
             # which was registered when the link opened.
-            atexit.unregister(self.close)
-            atexit.register(self.close)
+            EXIT_HOOKS.add(self)
             if not self._is_watching:
                 self._is_watching = True
                 self._exits.install()

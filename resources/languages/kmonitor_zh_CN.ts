@@ -3800,6 +3800,11 @@
         <translation>Keras 变量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>Keras' registry of custom objects</source>
+        <translation>Keras 的自定义对象注册表</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Killed</source>
         <translation>被终止</translation>
@@ -5142,6 +5147,11 @@
         <translation>SIGINT，只发给了它</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>SQLite</source>
+        <translation>SQLite</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Save</source>
         <translation>保存</translation>
@@ -6340,6 +6350,11 @@
         <translation>deque 正在填充：{place} 中有 {capacity} 个对象中的 {n} 个</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>a file</source>
+        <translation>一个文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>a function</source>
         <translation>某个函数</translation>
@@ -6484,6 +6499,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>at this batch size, the peak occurs when gradients are applied, so it does not show how memory grows with the batch size; measure with a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>atexit, which calls them at the exit</source>
+        <translation>atexit，退出时会调用它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -6800,6 +6820,11 @@
         <translation>连接中…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>copy a part before you change it: batch = {place}[a:b].copy(); mode "r+" writes changes to the file instead</source>
+        <translation>修改前先复制该部分：batch = {place}[a:b].copy()；模式 "r+" 会把修改写入文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>copy the data you receive from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
@@ -6843,6 +6868,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>damaged in the hub's database</source>
         <translation>在 hub 的数据库中已损坏</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>databases in memory or their caches</source>
+        <translation>内存中的数据库或其缓存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -7461,6 +7491,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>keep only what you need of them, such as a number or text, or only the latest</source>
         <translation>只保留其中需要的内容，如数字或文字，或只保留最新的</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>keep the database in a file instead of :memory:, and close connections that are done</source>
+        <translation>将数据库保存在文件中而不是 :memory:，并关闭用完的连接</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -8252,6 +8287,11 @@
         <translation>把批次填充为少数几种形状，或按长度分桶</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>pages of {place} that were written to are copies of those of {file} (a memory map opened copy-on-write)</source>
+        <translation>{place} 中写入过的页是 {file} 相应页的副本（以写时复制方式打开的内存映射）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>part of Auto</source>
         <translation>“自动”的一个步骤</translation>
@@ -8415,6 +8455,16 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>regions of compiled code</source>
         <translation>编译代码的区域</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>register each class or function once, outside the loop, or remove it: keras.saving.get_custom_objects().pop(name)</source>
+        <translation>每个类或函数只在循环外注册一次，或将其移除：keras.saving.get_custom_objects().pop(name)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>register one function, outside the loop, which handles the newest object, or remove one by atexit.unregister(function)</source>
+        <translation>在循环外只注册一个处理最新对象的函数，或用 atexit.unregister(function) 移除</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -9896,6 +9946,16 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{place} has stopped growing at {n} objects, {size}</source>
         <translation>{place} 在 {n} 个对象时已停止增长，{size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is a buffer: it was emptied at {n} objects, {size}</source>
+        <translation>{place} 是缓冲区：在 {n} 个对象、{size} 时被清空</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>{place} is a buffer: {n} objects now, it was emptied at {capacity}</source>
+        <translation>{place} 是缓冲区：现有 {n} 个对象，曾在 {capacity} 个时被清空</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>

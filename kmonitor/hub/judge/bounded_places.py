@@ -5,7 +5,8 @@ end is known from the size of what they hold, so memory that rises by them is no
 the rest of it fits.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation
@@ -17,7 +18,9 @@ from kmonitor.hub.judge.counters import (
     kept_growth,
     place_key,
 )
+from kmonitor.hub.judge.emptied_places import as_buffer, explain_emptied, left_in_buffers
 from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
@@ -34,30 +37,44 @@ def filling_places(
     grew_with: Sequence[CounterGrowth],
     counters: Sequence[Counter],
     room: float | None,
+    memory: Floats,
 ) -> GrowthExplanation | None:
     """Explanation of a rise by places that fill, if their rest fits into memory; else None.
+
+    A buffer that is emptied now and then fills up to what it held before.
 
     Args:
         growth: The judgement of memory.
         grew_with: Counters that grew with it; traces and compiled code have no end.
         counters: Counters of the units that were judged.
         room: Memory that is left, bytes; None: unknown.
+        memory: Memory in these units, bytes, `[n]`.
     """
     if growth.slope is None or any(one.kind in CODE_COUNTERS for one in grew_with):
         return None
     kept = [one for one in kept_growth(counters, growth, share=0.0) if one.kept is not None]
-    filling = [one for one in kept if left_bytes(one.kept) is not None]
-    others = sum(one.per_unit.middle for one in kept if _is_endless(one))
+    buffers = left_in_buffers(counters, memory)
+    left = [_left_bytes(one, buffers) for one in kept]
+    filling = [one for one, n_bytes in zip(kept, left, strict=True) if n_bytes is not None]
+    others = sum(one.per_unit.middle for one in kept if _is_endless(one) and one not in filling)
     explained = sum(one.per_unit.middle for one in filling)
     middle = growth.slope.middle
     if not filling or explained < _EXPLAINED * middle or others >= _OF_OTHERS * middle:
         return None
-    left = sum(left_bytes(one.kept) or 0.0 for one in filling)
-    if room is not None and left > room:
+    if room is not None and sum(each or 0.0 for each in left) > room:
         return None
-    return GrowthExplanation(
-        Cause.FILLING, Confidence.COUNTED, tuple(filling), kept=filling[0].kept
-    )
+    largest = filling[0].kept
+    cause = Cause.FILLING if left_bytes(largest) is not None else Cause.BUFFER
+    if cause is Cause.BUFFER:
+        largest = next(as_buffer(one) for one in counters if one.kept is largest)
+    return GrowthExplanation(cause, Confidence.COUNTED, tuple(filling), kept=largest)
+
+
+def _left_bytes(one: CounterGrowth, buffers: Mapping[PlaceKey, float]) -> float | None:
+    left = left_bytes(one.kept)
+    if left is not None or one.kept is None or is_full(one.kept):
+        return left
+    return buffers.get(place_key(one.kept))
 
 
 def left_bytes(kept: KeptObjects | None) -> float | None:
@@ -75,13 +92,45 @@ def is_full(kept: KeptObjects) -> bool:
     return kept.capacity is not None and kept.count >= kept.capacity
 
 
-def stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
+def _stopped_place(counters: Sequence[Counter], newest: Verdict | None) -> KeptObjects | None:
     """The place that the newest verdict names, if it has stopped growing since; else None."""
     if newest is None or newest.kept is None or newest.cause not in {"kept", "filling"}:
         return None
     key = place_key(newest.kept)
     places = (one.kept for one in counters if one.has_stopped and one.kept is not None)
     return next((each for each in places if place_key(each) == key), None)
+
+
+_GIVEN_BACK: Final = 0.5
+"""Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
+
+
+def explain_end(
+    full: KeptObjects | None,
+    counters: Sequence[Counter],
+    newest: Verdict | None,
+    lows: Sequence[float],
+    *,
+    is_over: bool,
+) -> GrowthExplanation | None:
+    """Explanation of an earlier rise by a place that is full, was emptied or has stopped growing.
+
+    None where there is none, or if memory is no more what it was when the place was full.
+
+    Args:
+        full: The place that became full last; None: none did.
+        counters: Counters of the units that were judged.
+        newest: The newest verdict, which names the other places; None: there is none.
+        lows: Memory in these units, at least one, bytes.
+        is_over: True if an alarm has just ended: a place may have stopped growing.
+    """
+    emptied = explain_emptied(counters, newest, is_over=is_over)
+    if full is None and emptied is not None:
+        return emptied
+    place = full or (_stopped_place(counters, newest) if is_over else None)
+    if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
+        return None
+    return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)
 
 
 class _Counted(Protocol):

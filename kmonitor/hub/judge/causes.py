@@ -43,6 +43,7 @@ class Cause(StrEnum):
     DISK = "the disk is filling up: space used by everybody"
     PRESSURE = "memory pressure: pages are being read back from disk, and tasks are waiting"
     FILLING = "a cache or queue with a limit that is filling up"
+    BUFFER = "a list or the like that is emptied now and then"
     DATA_CACHE = "data that is read once and kept"
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU is running at a lower clock speed"
@@ -95,6 +96,10 @@ class Remedy(StrEnum):
     DATASET_ONCE = "create the dataset once"
     ONE_DATASET = "keep one dataset at a time"
     LIMIT_CACHE = "give the cache a limit that fits into memory"
+    COPY_PART = "copy a part of a memory map before it is changed"
+    REGISTER_ONCE = "register each class or function with Keras once, outside the loop"
+    EXIT_ONCE = "register one function with atexit, outside the loop"
+    DATABASE_IN_FILE = "keep the database in a file, and close connections"
     SMALL_LOGS = "keep only numbers of the logs"
     HISTORY_DICT = "keep history.history (a dict) instead of the History object"
     CLOSE_FILES = "close files and sockets after use"
@@ -192,6 +197,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.NATIVE: (Remedy.RESTART,),
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
+    Cause.BUFFER: (),
     Cause.ARENAS: (),
     Cause.UNCOLLECTED: (Remedy.COLLECT,),
     Cause.DATA_CACHE: (),
@@ -345,10 +351,14 @@ _OF_PLACES: Final = {
     "sys.last_traceback": Remedy.CLEAR_LAST,
     "matplotlib.pyplot": Remedy.CLOSE_FIGURES,
     ROOT_GRAPH: Remedy.DATASET_ONCE,
+    "keras.saving.get_custom_objects": Remedy.REGISTER_ONCE,
+    "atexit": Remedy.EXIT_ONCE,
+    "sqlite3": Remedy.DATABASE_IN_FILE,
 }
 _OF_KINDS: Final = {
     "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
     GRAPH: Remedy.FLOAT_OF_LOSS,
+    "numpy.memmap": Remedy.COPY_PART,
     "concurrent._WorkItem": Remedy.LIMIT_CALLS,
     BOUND_METHOD: Remedy.UNSUBSCRIBE,
     "matplotlib.Figure": Remedy.DROP_FIGURES,

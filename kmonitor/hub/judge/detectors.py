@@ -48,6 +48,7 @@ from kmonitor.hub.judge.counters import (
     steady_kept_growth,
     still_growing,
 )
+from kmonitor.hub.judge.emptied_places import was_emptied
 from kmonitor.hub.judge.growth import (
     MIN_UNITS,
     RAM_FLOOR,
@@ -302,7 +303,8 @@ def _alarmed(
     before: Judgement, growth: Growth, values: Floats, counters: Sequence[Counter]
 ) -> Judgement:
     units = before.alarmed_units + 1
-    if _has_filled(before, values, counters):
+    grew_with = before.grew_with
+    if _has_filled(before, values, counters) or was_emptied(grew_with, counters, values):
         return Judgement(GrowthState.CLEARED, replace(growth, why_not=WhyNot.STOPPED))
     if not growth.is_growing:
         now = replace(before, alarmed_units=units)

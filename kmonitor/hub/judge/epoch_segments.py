@@ -64,36 +64,47 @@ class EpochSegments:
         n_fresh, self._n_fresh = self._n_fresh, 0
         return min(n_fresh, len(self.closed))
 
-    def add(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
+    def add(
+        self, t_s: Floats, columns: Mapping[str, Floats], levels: Mapping[str, str] = LEVELS
+    ) -> None:
         """Take samples.
 
         Samples without a new step or call are left out: a validation, a pause, a start.
 
         Args:
             t_s: Their run times, seconds, `[n]`.
-            columns: `step`, `calls`, `ram_bytes`, `vram_bytes`, `code_regions`, `functions` of
-                them, `[n]` each, NaN where not read.
+            columns: `step`, `calls`, `code_regions`, `functions` and the fields of the levels,
+                `[n]` each, NaN where not read.
+            levels: See `RunUnits.levels`.
         """
         read = columns.get("step" if self.kind is UnitKind.STEP else "calls")
         if read is None:
             return
         counted = np.fmax.accumulate(np.concatenate(([self._counted], read)))
         for at in np.flatnonzero(np.diff(counted) > 0.0).tolist():
-            self._add(float(t_s[at]), float(counted[at + 1]), columns, at)
+            self._begin(float(t_s[at]), float(counted[at + 1]))
+            self._measure(columns, levels, at)
         self._counted = float(counted[-1])
 
-    def _add(self, t_s: float, number: float, columns: Mapping[str, Floats], at: int) -> None:
+    def _begin(self, t_s: float, number: float) -> None:
+        """Begin a segment, unless the current one is too short to be complete."""
         current = self._current
-        if current is None or t_s - current.start_s >= self._width_s:
-            if current is not None:
-                self._close(current)
-            # Number and time of its first sample: that is its minimum, unless memory falls.
-            current = self._current = Unit(int(number), t_s, t_s)
+        if current is not None and t_s - current.start_s < self._width_s:
+            return
+        if current is not None:
+            self._close(current)
+        # Number and time of its first sample: that is its minimum, unless memory falls.
+        self._current = Unit(int(number), t_s, t_s)
+
+    def _measure(self, columns: Mapping[str, Floats], levels: Mapping[str, str], at: int) -> None:
+        current = self._current
+        if current is None:
+            return
         if "code_regions" in columns:
             current.code_regions = float(columns["code_regions"][at])
         if "functions" in columns:
             current.registered = float(columns["functions"][at])
-        for level, name in LEVELS.items():
+        for level, name in levels.items():
             if name in columns and np.isfinite(columns[name][at]):
                 value = float(columns[name][at])
                 current.measured(level, value, value)

@@ -10,10 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.arenas import arenas_that_fill
-from kmonitor.hub.judge.bounded_places import FilledPlaces, filling_places, stopped_place
+from kmonitor.hub.judge.bounded_places import FilledPlaces, explain_end, filling_places
 from kmonitor.hub.judge.causes import (
     Cause,
-    Confidence,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
@@ -116,9 +115,6 @@ _NOT_GARBAGE: Final = 0.25
 """Share of a rise from which objects that are kept show that it is no garbage: the size of what
 they hold themselves is not in theirs."""
 
-_GIVEN_BACK: Final = 0.5
-"""Share of a place's bytes by which memory has to fall until it is no longer said to be full."""
-
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
 
@@ -179,7 +175,7 @@ class RunJudge:
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
         """Take the run's next samples; see `RunUnits.add_samples`."""
         self._units.add_samples(t_s, columns)
-        self._segments.add(t_s, columns)
+        self._segments.add(t_s, columns, self._units.levels)
 
     def judge(self) -> list[Verdict]:
         """Judge the units completed since the last call; return the verdicts to store."""
@@ -284,7 +280,7 @@ class RunJudge:
             return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
-        if passing is not None:
+        if passing is not None and judgement.state not in QUIET:
             return verdict_on_rise(details, passing, forecast)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, measured, kind), forecast
@@ -468,7 +464,8 @@ class RunJudge:
         measured = [unit for unit in units if metric in unit.low]
         counters = cut(counters, is_measured)
         room = self._room(metric, units[-1].high.get(metric, math.nan))
-        filling = filling_places(growth, judgement.grew_with, counters, room)
+        memory = np.array([unit.low[metric] for unit in measured])
+        filling = filling_places(growth, judgement.grew_with, counters, room, memory)
         if filling is not None:
             return filling
         is_new = not self._judgements.get(key, Judgement()).is_open_alarm
@@ -562,17 +559,15 @@ class RunJudge:
         units: list[Unit],
         kind: UnitKind,
     ) -> GrowthExplanation | None:
-        """Place that is full or has stopped growing, while memory is what it was then.
+        """Place that was emptied, is full or has stopped growing.
 
         Else the cache of the first epoch, or None.
         """
-        place = self._filled(kind).full_place(metric)
-        if place is None and judgement.state is GrowthState.CLEARED:
-            place = stopped_place(counters, self._newest.get(metric))
         lows = [unit.low[metric] for unit in units if metric in unit.low]
-        if place is None or max(lows) - lows[-1] > _GIVEN_BACK * (place.n_bytes or math.inf):
-            return self._of_first_epoch(metric)
-        return GrowthExplanation(Cause.FILLING, Confidence.COUNTED, kept=place)
+        full = self._filled(kind).full_place(metric)
+        is_over = judgement.state is GrowthState.CLEARED
+        found = explain_end(full, counters, self._newest.get(metric), lows, is_over=is_over)
+        return found or self._of_first_epoch(metric)
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":

@@ -150,9 +150,8 @@ class Unit:
         number: Ordinal among the run's epochs or fits, in the order of their ends.
         start_s: Run time of its start, seconds.
         ended_s: Run time of its end, seconds.
-        low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
-            bytes.
-        high: Largest sample of the same, bytes.
+        low: Smallest of `ram`, `vram` and `allocator` (on the host) or `device_allocator`, bytes.
+        high: Largest of the same, bytes.
         at_end: `ram`, `vram` (bytes) and `threads` at the ends of its epochs, the smallest
             reading; and `ram_of_one_arena`, the first without what malloc keeps in any arena but
             the fullest.
@@ -332,6 +331,7 @@ class RunUnits:
         completed: Complete units, the newest last, by kind of unit.
         filled: Places of the script that became full, by kind of unit.
         fits_ended: Number of fits of the whole run that ended.
+        levels: `LEVELS`, and the allocator's once it is known whose memory that is.
         limits: Limits in force.
         ram_of: Available RAM, bytes: the run's own memory and the rest that it can get.
         ram_bound: Owner of the nearest bound.
@@ -366,7 +366,7 @@ class RunUnits:
         self._ended: tuple[int, int, Unit] | None = None
         self._children_bytes = self._code_regions = math.nan
         self._held = _HeldMemory()
-        self._levels: Mapping[str, str] = LEVELS
+        self.levels: Mapping[str, str] = LEVELS
         self._allocator = ""
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
@@ -431,7 +431,7 @@ class RunUnits:
             t_s: Their run times, seconds, `[n]`.
             columns: Fields of `SAMPLED` that were read, `[n]` each, NaN where not.
         """
-        for level, name in self._levels.items():
+        for level, name in self.levels.items():
             values = _finite_values(columns.get(name))
             for unit in self._open.values() if len(values) else ():
                 unit.measured(level, float(values.min()), float(values.max()))
@@ -479,7 +479,7 @@ class RunUnits:
             if each.field == "allocator_in_use_bytes":
                 # The allocator of a GPU says nothing about this process's own memory.
                 self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
-                self._levels = {**LEVELS, self._allocator: each.field}
+                self.levels = {**LEVELS, self._allocator: each.field}
 
     def _count(self, t_s: float, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):

@@ -57,8 +57,12 @@ def filling_cache_text(fill: CacheFill) -> str:
     return tr("{text}, about {size} when full").format(text=text, size=bytes_text(fill.end_bytes))
 
 
-def filling_place_text(kept: KeptObjects) -> str:
+def filling_place_text(verdict: Verdict, kept: KeptObjects) -> str:
     """For example "a cache is filling: 30 of 60 results in load, it will end at about 920 MiB"."""
+    if verdict.cause == "buffer":
+        text = tr("{place} is a buffer: {n} objects now, it was emptied at {capacity}")
+        n, capacity = (count_text(each) for each in (kept.count, kept.capacity or 0))
+        return text.format(place=kept.place, n=n, capacity=capacity)
     texts = {
         "functools.lru_cache": tr("a cache is filling: {n} of {capacity} results in {place}"),
         "deque": tr("a deque is filling: {n} of {capacity} objects in {place}"),
@@ -75,13 +79,17 @@ def filling_place_text(kept: KeptObjects) -> str:
 
 
 def is_about_full_place(verdict: Verdict) -> bool:
-    """True if a place is full or has stopped growing: it explains an earlier rise only."""
+    """True if a place is full, was emptied or has stopped growing: it explains an earlier rise."""
     is_quiet = verdict.state in {"measuring", "steady", "cleared"}
-    return is_quiet and verdict.cause == "filling" and verdict.kept is not None
+    return is_quiet and verdict.cause in {"filling", "buffer"} and verdict.kept is not None
 
 
-def full_place_text(kept: KeptObjects) -> str:
+def full_place_text(verdict: Verdict, kept: KeptObjects) -> str:
     """For example "A deque is full: 24 of 24 objects in Log.window, 48 MiB"."""
+    if verdict.cause == "buffer":
+        text = tr("{place} is a buffer: it was emptied at {n} objects, {size}")
+        size = bytes_text(kept.n_bytes or 0.0)
+        return text.format(place=kept.place, n=count_text(kept.count), size=size)
     texts = {
         "functools.lru_cache": tr("A cache is full: {n} of {capacity} results in {place}, {size}"),
         "deque": tr("A deque is full: {n} of {capacity} objects in {place}, {size}"),
@@ -165,12 +173,20 @@ def kept_place_text(kept: KeptObjects) -> str:
         )
     if kept.container == "subclasses":
         return tr("classes that derive from {place} are retained").format(place=kept.place)
+    if kept.kind == "numpy.memmap":
+        return tr(
+            "pages of {place} that were written to are copies of those of {file} (a memory map"
+            " opened copy-on-write)"
+        ).format(place=kept.place, file=kept.container or tr("a file"))
     what = _kind_text(kept)
     places = {
         "Out": tr("Out, the notebook's stored cell outputs"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
         "weakref.finalize": tr("functions registered with weakref.finalize"),
         "asyncio.all_tasks": tr("asyncio, as tasks that have not ended"),
+        "keras.saving.get_custom_objects": tr("Keras' registry of custom objects"),
+        "atexit": tr("atexit, which calls them at the exit"),
+        "sqlite3": tr("SQLite"),
         "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
     }
     place = places.get(kept.place, kept.place)
@@ -210,6 +226,7 @@ def _kind_text(kept: KeptObjects) -> str:
         "tf.data.Iterator": tr("dataset iterators"),
         "function": tr("functions and their closures"),
         "class": tr("classes"),
+        "sqlite3.memory": tr("databases in memory or their caches"),
         "method": tr("bound methods, each with its object,"),
         "number": tr("numbers"),
         "object": tr("objects"),
@@ -272,7 +289,12 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         ).format(place=place),
         "dataset_once": tr("create the dataset once, outside the loop"),
         "one_dataset": tr("keep one dataset at a time, or leave out cache()"),
+        "copy_part": tr(
+            'copy a part before you change it: batch = {place}[a:b].copy(); mode "r+" writes'
+            " changes to the file instead"
+        ).format(place=place),
         **_limit_texts(place),
+        **_registration_texts(),
         "small_logs": tr(
             "keep only the numbers in history.history: arrays that callbacks put into the logs"
             " stay there"
@@ -298,6 +320,23 @@ def _limit_texts(place: str) -> dict[str, str]:
         ).format(place=place),
         "limit_queue": tr(
             "give it a maximum that fits into memory: queue.Queue(maxsize=...), deque(maxlen=...)"
+        ),
+    }
+
+
+def _registration_texts() -> dict[str, str]:
+    """Advice on what a script gives to a library again and again."""
+    return {
+        "register_once": tr(
+            "register each class or function once, outside the loop, or remove it:"
+            " keras.saving.get_custom_objects().pop(name)"
+        ),
+        "exit_once": tr(
+            "register one function, outside the loop, which handles the newest object, or remove"
+            " one by atexit.unregister(function)"
+        ),
+        "database_in_file": tr(
+            "keep the database in a file instead of :memory:, and close connections that are done"
         ),
     }
 

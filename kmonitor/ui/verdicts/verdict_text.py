@@ -142,7 +142,7 @@ def more_known_text(verdict: Verdict) -> str:
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
-    is_passing = verdict.cause in {"filling", "arenas", "uncollected"}
+    is_passing = verdict.cause in {"filling", "buffer", "arenas", "uncollected"}
     if is_by_samples or (is_passing and not is_about_full_place(verdict)):
         return ""  # it is judged on as samples come
     left = MIN_UNITS - verdict.units
@@ -302,8 +302,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         return text
     if verdict.filling is not None:
         return filling_cache_text(verdict.filling)
-    if verdict.kept is not None and verdict.cause == "filling":
-        return filling_place_text(verdict.kept)
+    if verdict.kept is not None and verdict.cause in {"filling", "buffer"}:
+        return filling_place_text(verdict, verdict.kept)
     if verdict.kept is not None and verdict.cause == "rebuilt":
         built = _with_rate(tr("models or optimizers are being built again and again"), verdict)
         return f"{built}; {retained_text(verdict, verdict.kept)}"
@@ -491,7 +491,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
     if verdict.kept is not None and is_about_full_place(verdict):
-        lines.append(full_place_text(verdict.kept))
+        lines.append(full_place_text(verdict, verdict.kept))
     grew = grew_with_lines(verdict)
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))

@@ -7,14 +7,23 @@ pagemap; long arrays are read in samples.
 
 Source: https://docs.kernel.org/admin-guide/mm/pagemap.html: bits 63 (present) and 62 (swapped) of
 8 bytes for each page, little-endian.
+
+Pages of a memory map that was opened copy-on-write (`np.load(path, mmap_mode="c")`) are those of
+its file, which take no memory, until they are written to.
 """
 
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.script_values import instance_dict, own_attributes
+from kmonitor_agent.frameworks.script_values import (
+    instance_dict,
+    is_exactly,
+    is_instance,
+    own_attributes,
+)
 
 ROWS: Final = "rows"
 """Container of an array whose rows are counted."""
@@ -24,12 +33,19 @@ _ENTRY_BYTES: Final = 8
 _WITHOUT_MEMORY: Final = bytes(range(0x40))
 """Last bytes of the entries of pages that are neither in RAM nor swapped out."""
 
+_OF_FILE: Final = bytes([*_WITHOUT_MEMORY, *range(0xA0, 0xC0)])
+"""The same with those of pages in RAM that are those of a file (bit 61)."""
+
 _LEAST_BYTES: Final = 4 * 2**20
 """Smallest size of an array whose pages are counted."""
 
+_MOST_PAGES: Final = 2**16
+"""Maximum number of pages that are read; 1 ms for all of them."""
+
 _PAGES: Final = 1024
-_SAMPLES: Final = 64
-"""Number of pages in a sample, and most samples of an array; 1 ms for all of them."""
+_PAGES_OF_MORE: Final = 64
+"""Number of pages read at once: of arrays with at most as many, and in each sample of longer ones.
+"""
 
 _WHOLE: Final = 0.99
 """Part of the pages from which an array is filled: its first and last page are shared."""
@@ -67,19 +83,60 @@ def filled_rows(value: Any, *, is_known: bool) -> FilledRows | None:
     if n_bytes < _LEAST_BYTES or not is_own:
         return None
     address = fields["__array_interface__"].__get__(value)["data"][0]
-    part = _part_with_memory(address, n_bytes)
+    part = _part_with_memory(address, n_bytes, _WITHOUT_MEMORY)
     if part is None or (part >= _WHOLE and not is_known):
         return None
     part = 1.0 if part >= _WHOLE else part
     return FilledRows(round(part * shape[0]), shape[0], round(part * n_bytes))
 
 
-def _part_with_memory(address: int, n_bytes: int) -> float | None:
-    """Part of the pages at an address that have memory; None where pagemap cannot be read."""
+@dataclass(frozen=True, slots=True)
+class CopiedPages:
+    """Pages of a memory map opened copy-on-write that were written to.
+
+    Attributes:
+        file: Name of the file, without its folder; empty if unknown.
+        count: Number of pages.
+        n_bytes: Memory of these pages, bytes.
+    """
+
+    file: str
+    count: int
+    n_bytes: int
+
+
+def copied_pages(value: Any) -> CopiedPages | None:
+    """Copied pages of a memory map; None where they cannot be read.
+
+    Args:
+        value: An array of `numpy.memmap`, or a view of one.
+    """
+    kind: Any = sys.modules["numpy"].ndarray
+    fields = own_attributes(kind)
+    while is_instance(base := fields["base"].__get__(value), kind):
+        value = base
+    n_bytes = fields["nbytes"].__get__(value)
+    address = fields["__array_interface__"].__get__(value)["data"][0]
+    part = _part_with_memory(address, n_bytes, _OF_FILE)
+    if part is None:
+        return None
+    path: Any = instance_dict(value).get("filename")
+    file = Path(path).name if is_exactly(path, str, type(Path())) else ""
+    n_pages = round(part * n_bytes / os.sysconf("SC_PAGE_SIZE"))
+    return CopiedPages(file, n_pages, round(part * n_bytes))
+
+
+def _part_with_memory(address: int, n_bytes: int, without: bytes) -> float | None:
+    """Part of the pages at an address that have memory; None where pagemap cannot be read.
+
+    Args:
+        without: Last bytes of the entries of pages that have none.
+    """
     page = os.sysconf("SC_PAGE_SIZE")
     first = -(-address // page)
     n_pages = (address + n_bytes) // page - first
-    stride = max(_PAGES, n_pages // _SAMPLES)
+    most = _PAGES if n_pages <= _MOST_PAGES else _PAGES_OF_MORE
+    stride = max(most, most * n_pages // _MOST_PAGES)
     found = read = 0
     try:
         number = os.open(_PAGEMAP, os.O_RDONLY)
@@ -87,11 +144,11 @@ def _part_with_memory(address: int, n_bytes: int) -> float | None:
         return None
     try:
         for at in range(first, first + n_pages, stride):
-            n = min(_PAGES, first + n_pages - at)
+            n = min(most, first + n_pages - at)
             last = os.pread(number, n * _ENTRY_BYTES, at * _ENTRY_BYTES)[
                 _ENTRY_BYTES - 1 :: _ENTRY_BYTES
             ]
-            found += len(last.translate(None, _WITHOUT_MEMORY))
+            found += len(last.translate(None, without))
             read += len(last)
     except OSError:
         return None

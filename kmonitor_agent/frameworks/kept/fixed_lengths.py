@@ -3,7 +3,7 @@
 
 A script may create a list, a dict or an array of objects as long as it will get, with None in each
 entry, and replace these one by one. Or it keeps the number of objects that it will hold at most
-beside a container: `self.maxsize = 100`, or `self.n = 100`.
+beside a container: `self.maxsize = 100`, `self.n = 100`, or `self.flush_every = 100`.
 
 No code of the script's runs: entries are compared with None by identity.
 """
@@ -160,7 +160,8 @@ def _candidates_among(fields: Mapping[Any, Any]) -> _Candidates | None:
 def _may_be_limit(name: str) -> bool:
     words = {each.lower() for each in _WORD.findall(name)}
     is_alone = words <= _ALONE and len(words) == 1
-    return is_alone or (not words.isdisjoint(_OF_LIMITS) and words.isdisjoint(_OF_OTHERS))
+    is_limit = not words.isdisjoint(_OF_LIMITS) and words.isdisjoint(_OF_OTHERS)
+    return is_alone or is_limit or not words.isdisjoint(_OF_BUFFERS)
 
 
 _NO_LIMIT: Final = 2**31 - 1
@@ -188,6 +189,13 @@ _OF_LIMITS: Final = frozenset(
     | {"cache", "buffer", "memory", "queue", "window", "history", "pool", "replay", "keep", "lru"}
 )
 """Words that make a name one of a limit."""
+
+_OF_BUFFERS: Final = frozenset({"flush", "drain", "spill", "dump", "chunk", "shard"})
+"""Words that make a name one of the length at which a list is emptied, whatever it is counted in.
+
+Not those of checkpoints and progress, as "save" and "print": objects have such numbers beside
+containers that are never emptied.
+"""
 
 _OF_OTHERS: Final = frozenset(
     {"epoch", "epochs", "step", "steps", "batch", "batches", "iter", "iters", "iteration"}

@@ -8,7 +8,6 @@ from itertools import islice
 from types import (
     BuiltinMethodType,
     FunctionType,
-    GeneratorType,
     GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
@@ -17,6 +16,7 @@ from types import (
 )
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import SUSPENDABLE
 from kmonitor_agent.frameworks.kept.containers import Series, length_of, newest_items
 from kmonitor_agent.frameworks.kept.contents import attributes_of_function, closure_of
 from kmonitor_agent.frameworks.kept.iterators import ITERATORS
@@ -165,4 +165,4 @@ PASSES_ON: Final = (
 file in memory, an iterator."""
 
 
-HOLDS_VARIABLES: Final = (FunctionType, GeneratorType, *PASSES_ON)
+HOLDS_VARIABLES: Final = (FunctionType, *SUSPENDABLE, *PASSES_ON)

@@ -10,15 +10,17 @@ import sys
 import weakref
 from collections.abc import Iterator
 from threading import get_ident, gettrace
-from types import FrameType, FunctionType, GeneratorType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import (
     DATA_NAMES,
+    SUSPENDABLE,
     call_stacks,
     frame_locals,
-    generator_frame,
     is_keras_frame,
+    suspended_code,
+    suspended_frame,
 )
 from kmonitor_agent.frameworks.kept.containers import length_of
 from kmonitor_agent.frameworks.kept.contents import (
@@ -26,11 +28,13 @@ from kmonitor_agent.frameworks.kept.contents import (
     closure_of,
     held_beside,
 )
+from kmonitor_agent.frameworks.kept.library_memory import AT_EXIT, SQLITE
 from kmonitor_agent.frameworks.kept.tasks import TASKS
 from kmonitor_agent.frameworks.script_files import is_of_script, is_script_file
 from kmonitor_agent.frameworks.script_values import (
     class_name,
     instance_dict,
+    is_exactly,
     is_known_class,
     is_known_function,
     is_subclass,
@@ -45,7 +49,11 @@ FINALIZERS: Final = "weakref.finalize"
 PYPLOT: Final = "matplotlib.pyplot"
 ROOT_GRAPH: Final = "tf.Graph"
 
-PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH, TASKS})
+CUSTOM_OBJECTS: Final = "keras.saving.get_custom_objects"
+
+PUBLIC_PLACES: Final = frozenset(
+    {OUT, LAST_TRACEBACK, FINALIZERS, PYPLOT, ROOT_GRAPH, CUSTOM_OBJECTS, TASKS, AT_EXIT, SQLITE}
+)
 """Places of libraries, whose names are not private."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
@@ -89,26 +97,45 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
     return found
 
 
+def name_of_call(value: Any, place: str) -> str:
+    """Name by which the variables of a function or a suspended call are known.
+
+    One without a name, as a lambda, has them from the function around it.
+
+    Args:
+        value: A function, generator or coroutine.
+        place: Location of the value.
+    """
+    code = value.__code__ if type(value) is FunctionType else suspended_code(value)
+    if not code.co_name.startswith("<"):
+        return value.__name__
+    names = [each for each in code.co_qualname.split(".") if not each.startswith("<")]
+    return names[-1] if names else place
+
+
 def variables_held(value: Any) -> list[tuple[str, Any]]:
-    """Variables that a function of the script refers to, or that a generator of the script has."""
+    """Variables that a function of the script refers to, or that a suspended call of it has.
+
+    Args:
+        value: A function, generator or coroutine.
+    """
     if type(value) is FunctionType:
         if is_known_function(value):
             return []
         return [*closure_of(value), *attributes_of_function(value)]
-    frame = generator_frame(value)
+    frame = suspended_frame(value)
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return locals_of(frame)
 
 
 def iterated_by(value: Any) -> list[Any]:
-    """Objects that a generator of the script refers to, as what its loops iterate over.
+    """Objects that a suspended call of the script refers to, as what its loops iterate over.
 
-    A loop's iterator has no name. It is on the stack of the call, which cannot be read while the
-    generator runs.
+    A loop's iterator has no name. It is on the stack of the call, which cannot be read while it
+    runs.
     """
-    is_generator = type(value) is GeneratorType
-    frame = generator_frame(value) if is_generator else None
+    frame = suspended_frame(value) if is_exactly(value, *SUSPENDABLE) else None
     if frame is None or not is_script_file(frame.f_code.co_filename):
         return []
     return held_beside(value, {})
@@ -194,6 +221,7 @@ def library_places() -> Iterator[tuple[Any, str]]:
         for name, value in list(instance_dict(handler).items()):
             if length_of(value) is not None:  # records that wait, as those of a MemoryHandler
                 yield value, f"{class_name(kind)}.{name}"
+    yield from _registries()
     helpers = instance_dict(sys.modules.get("matplotlib._pylab_helpers"))
     manager: Any = helpers.get("Gcf")
     if is_subclass(type(manager), (type,)):
@@ -202,6 +230,13 @@ def library_places() -> Iterator[tuple[Any, str]]:
     # Each thread has a stack of graphs, whose attributes are found by asking for them only.
     graph = safe_getattr(ops.get("_default_graph_stack"), "_global_default_graph")
     yield safe_getattr(graph, "_py_funcs_used_in_graph"), ROOT_GRAPH
+
+
+def _registries() -> Iterator[tuple[Any, str]]:
+    """Classes and functions registered with Keras by `register_keras_serializable`."""
+    for package in ("keras", "tf_keras"):
+        module = sys.modules.get(f"{package}.src.saving.object_registration")
+        yield instance_dict(module).get("GLOBAL_CUSTOM_OBJECTS"), CUSTOM_OBJECTS
 
 
 def _log_handlers() -> list[Any]:

@@ -18,9 +18,10 @@ import dataclasses
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from types import FunctionType, GeneratorType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import SUSPENDABLE
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
@@ -32,7 +33,7 @@ from kmonitor_agent.frameworks.kept.containers import (
     read_instead,
 )
 from kmonitor_agent.frameworks.kept.contents import held_beside
-from kmonitor_agent.frameworks.kept.filled_arrays import ROWS, filled_rows
+from kmonitor_agent.frameworks.kept.filled_arrays import ROWS, copied_pages, filled_rows
 from kmonitor_agent.frameworks.kept.fixed_lengths import (
     ARRAY,
     Limits,
@@ -41,6 +42,7 @@ from kmonitor_agent.frameworks.kept.fixed_lengths import (
     filled_part,
 )
 from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
+from kmonitor_agent.frameworks.kept.library_memory import counted_by_libraries
 from kmonitor_agent.frameworks.kept.members import (
     FEWEST,
     HOLDS_VARIABLES,
@@ -60,6 +62,7 @@ from kmonitor_agent.frameworks.kept.places import (
     data_of_fits,
     iterated_by,
     library_places,
+    name_of_call,
     named_variables,
     names_of_shell,
     variables_held,
@@ -73,6 +76,7 @@ from kmonitor_agent.frameworks.kept.series import (
     subclasses_of,
 )
 from kmonitor_agent.frameworks.kept.sizes import (
+    COPIED_MAP,
     DATASET,
     KERAS_MODEL,
     TRACED_FUNCTION,
@@ -80,11 +84,13 @@ from kmonitor_agent.frameworks.kept.sizes import (
     ObjectSize,
     SizeReader,
     TreeSize,
-    has_graph,
+    grows_in_place,
+    hold_arrays,
     size_of,
+    with_graph_bytes,
 )
 from kmonitor_agent.frameworks.kept.tasks import TASKS, pending_tasks
-from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graph
+from kmonitor_agent.frameworks.kept.torch_graphs import GRAPH, Graphs
 from kmonitor_agent.frameworks.model_parts import (
     all_layers_of,
     compiled_with,
@@ -136,9 +142,6 @@ _WHOLE: Final = 0.9
 
 Place = tuple[str, str]
 """(Location of a container, name of its class)."""
-
-Graphs = dict[str, list[Graph]]
-"""Graphs by the location of their tensors, in the order in which they were found."""
 
 
 class KeptObjectWalk:
@@ -201,12 +204,15 @@ class KeptObjectWalk:
         self._containers: dict[Place, list[Any]] = {}
         self._results: dict[tuple[str, str, str], KeptObjects] = {}
 
-    def search(self, callbacks: Iterable[object], model: object) -> list[KeptObjects]:
+    def search(
+        self, callbacks: Iterable[object], model: object, suspended: Iterable[Any] = ()
+    ) -> list[KeptObjects]:
         """Return the kept objects: those that cannot be measured, then the others, largest first.
 
         Args:
             callbacks: Callbacks of the running fit.
             model: Model of the running fit.
+            suspended: Generators and coroutines of the script that no variable may refer to.
         """
         # Objects that libraries keep are named after the library, even if a variable of the
         # script refers to them too.
@@ -227,6 +233,7 @@ class KeptObjectWalk:
         for name, variables in (*variables_of_calls(), *modules):
             self._add_names(variables, name)
         self._waiting.extend(rest)
+        self._waiting += [(each, "") for each in suspended]
         self._follow()
         while self._series and not self.is_cut_short:
             self._add_series()
@@ -242,11 +249,13 @@ class KeptObjectWalk:
         if tasks is not None:
             self._add_container(tasks, TASKS)
         # Arrays count in their own container, not with an object that holds it in another one.
-        places = sorted(self._containers.items(), key=lambda each: not _hold_arrays(each[1]))
+        places = sorted(self._containers.items(), key=lambda each: not hold_arrays(each[1]))
         for place, containers in places if self._before is None else self._containers.items():
             self._measure_all(containers, place)
         for size, name in self._variables.values():
             self._report(size, 1, size.n_bytes, (name, ""))
+        for kind, count, n_bytes, place in counted_by_libraries(self._before, self.lengths):
+            self._report(named_kind(kind), count, n_bytes, (place, ""))
 
     def _variables_of_modules(self) -> list[tuple[str, list[tuple[str, Any]]]]:
         """Variables of the script's modules; an object has the shortest of their names."""
@@ -317,9 +326,11 @@ class KeptObjectWalk:
         is_known = (place, ARRAY) in self._spaces_before
         value = entries_of_array(value, is_known=is_known) or value
         length = length_of(value)
+        if length == 0:
+            self.lengths.setdefault((place, container_name(value)), 0)
+        elif length is not None:
+            self._visit_container(value, place)
         if length is not None:
-            if length > 0:
-                self._visit_container(value, place)
             return
         size = size_of(value)
         n_bytes = bytes_of_buffer(value)
@@ -335,6 +346,9 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif size.kind == WITH_GRAPH:
             self._visit_graph(value, size, place)
+        elif size.kind == COPIED_MAP:
+            if self._reader.is_new(size) and (copied := copied_pages(value)) is not None:
+                self._report(size, copied.count, copied.n_bytes, (place, copied.file))
         # One figure or data set that has a name is not what is kept of them.
         elif (size.n_bytes or 0) >= LEAST_BYTES and self._reader.is_new(size):
             key = place, ROWS
@@ -363,9 +377,10 @@ class KeptObjectWalk:
                 self._add_subclasses(value)
         elif is_subclass(kind, (BaseException, TracebackType)):
             self._report_tree(value, place)
-        elif is_exactly(value, FunctionType, GeneratorType):
-            self._add_names(variables_held(value), value.__name__)
-            self._waiting += [(each, value.__name__) for each in iterated_by(value)]
+        elif is_exactly(value, FunctionType, *SUSPENDABLE):
+            name = name_of_call(value, place)
+            self._add_names(variables_held(value), name)
+            self._waiting += [(each, name) for each in iterated_by(value)]
         elif is_exactly(value, *PASSES_ON):
             self._waiting += [(each, place) for each in held_beside(value, {})]
         elif is_followed(kind):
@@ -437,7 +452,7 @@ class KeptObjectWalk:
             self._waiting += [(each, place) for each in larger_end(value)]
         for each, name in children_of(value, place):
             waiting = self._later if is_exactly(each, tuple, frozenset) else self._waiting
-            may_grow = are_fields or size_of(each) is None or has_graph(each)
+            may_grow = are_fields or size_of(each) is None or grows_in_place(each)
             if (is_constant or are_values) and may_grow:
                 waiting.append((each, name))
             elif length_of(each) is not None:
@@ -497,8 +512,8 @@ class KeptObjectWalk:
             is_native = all(size.n_bytes is None for size in new)
             like = most_common(new)
             if like.kind == WITH_GRAPH:
-                newest = [each for each in items if has_graph(each)][:-3:-1]
-                each = self._reader.graph_bytes(*newest)
+                each = self._reader.newest_graph_bytes(items)
+                like = with_graph_bytes(like, each)
                 n_bytes += (each or 0.0) * length
                 is_native = each is None and n_bytes < self._least_bytes
             self._report(like, length, None if is_native else n_bytes, place, capacity)
@@ -582,10 +597,3 @@ class KeptObjectWalk:
             is_part=like.is_part,
             capacity=capacity,
         )
-
-
-def _hold_arrays(containers: Iterable[Any]) -> bool:
-    try:
-        return any(size_of(item) for each in containers for item in newest_items(each, 1))
-    except RuntimeError:  # another thread changed it meanwhile
-        return False

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number, is_native
-from kmonitor_agent.frameworks.kept.containers import container_base
+from kmonitor_agent.frameworks.kept.containers import container_base, newest_items
 from kmonitor_agent.frameworks.kept.contents import held_by
 from kmonitor_agent.frameworks.kept.tensorflow_parts import (
     current_shape,
@@ -54,6 +54,10 @@ them is small: up to a mebibyte for a trace of `predict` or `evaluate`."""
 WITH_GRAPH: Final = "torch.Tensor with graph"
 """Kind of a tensor that keeps the operations it was computed by, with what these saved."""
 
+
+COPIED_MAP: Final = "numpy.memmap"
+"""Kind of an array in a memory map opened copy-on-write, whose pages take memory once written to.
+"""
 
 TRACED_FUNCTION: Final = "tf.function"
 """Kind of a function of TensorFlow; the size of its traces is unknown, that of its closure is not.
@@ -127,6 +131,33 @@ def has_graph(value: Any) -> bool:
     return size is not None and size.kind == WITH_GRAPH
 
 
+def grows_in_place(value: Any) -> bool:
+    """True for a tensor with a graph, and for a memory map whose pages are copied."""
+    size = size_of(value)
+    return size is not None and size.kind in {WITH_GRAPH, COPIED_MAP}
+
+
+def hold_arrays(containers: Iterable[Any]) -> bool:
+    """True if the newest item of one of these containers is an array or the like."""
+    try:
+        return any(size_of(item) for each in containers for item in newest_items(each, 1))
+    except RuntimeError:  # another thread changed it meanwhile
+        return False
+
+
+def with_graph_bytes(size: ObjectSize, graph_bytes: float | None) -> ObjectSize:
+    """The tensor as what takes its memory: alone if its graph takes less than itself.
+
+    Without a graph it would be as large: to detach it would not help.
+
+    Args:
+        size: A tensor with a graph.
+        graph_bytes: Size of its graph; None: unknown.
+    """
+    is_small = graph_bytes is not None and graph_bytes < (size.n_bytes or 0)
+    return replace(size, kind="torch.Tensor") if is_small else size
+
+
 def _array(value: Any) -> ObjectSize | None:
     numpy: Any = sys.modules.get("numpy")
     if not is_instance(value, numpy.ndarray):
@@ -139,6 +170,8 @@ def _array(value: Any) -> ObjectSize | None:
     n_bytes = fields["nbytes"].__get__(owner)
     if class_name(type(base)) == "mmap":
         n_bytes = 0  # pages of a file
+        if _is_copied_map(owner):
+            return ObjectSize(COPIED_MAP, 0, id(base))
     shape = str(tuple(fields["shape"].__get__(value)))
     # The owner of the memory distinguishes two arrays that were made of it.
     lender = owner if base is None else base
@@ -153,6 +186,13 @@ def _array(value: Any) -> ObjectSize | None:
         has_objects=dtype.hasobject,
         base=str(tuple(fields["shape"].__get__(owner))) if is_view else "",
     )
+
+
+def _is_copied_map(array: Any) -> bool:
+    """True for an array of `numpy.memmap` that was opened copy-on-write."""
+    numpy: Any = sys.modules.get("numpy")
+    is_map = type(array) is instance_dict(numpy).get("memmap")
+    return is_map and instance_dict(array).get("mode") == "c"
 
 
 _LEAST_BASE: Final = 2
@@ -391,6 +431,10 @@ class SizeReader:
             n_bytes += sum(each.n_bytes or 0 for each in parts)
         return found, n_bytes
 
+    def newest_graph_bytes(self, values: Iterable[Any]) -> float | None:
+        """Size of the graph that the newest tensor with one added; None as below."""
+        return self.graph_bytes(*[each for each in values if has_graph(each)][:-3:-1])
+
     def graph_bytes(self, tensor: Any, earlier: Any = None) -> float | None:
         """Size of a graph without the operations that were there with an earlier tensor's.
 
@@ -462,8 +506,9 @@ class SizeReader:
             self._add_whole(total, size, scale, dataset_tensors(value), _LEAST_TENSORS)
         elif self.is_new(size):
             if size.kind == WITH_GRAPH:
-                n_bytes = (size.n_bytes or 0) + round(self.graph_bytes(value) or 0.0)
-                size = replace(size, n_bytes=n_bytes)
+                graph_bytes = self.graph_bytes(value)
+                n_bytes = (size.n_bytes or 0) + round(graph_bytes or 0.0)
+                size = replace(with_graph_bytes(size, graph_bytes), n_bytes=n_bytes)
             total.add(size, scale)
             held = [(each, 1.0) for each in attached_arrays(value, size)]
             return held + (_referred_objects(value) if size.has_objects else [])

@@ -63,6 +63,10 @@ class Graph:
     n_bytes: float | None
 
 
+Graphs = dict[str, list[Graph]]
+"""Graphs by the location of their tensors, in the order in which they were found."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Slots:
     """PyTorch's own descriptors of a class of operations.

@@ -309,11 +309,13 @@ class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         container: Class of the list, dict or other container; "linked tuple": tuples, or objects
             of another class, that each hold the one before; "attributes": names that differ in a
             number; "subclasses": classes that derive from `place`; "rows": those of an array that
-            have memory, at least one page; empty: an attribute or variable.
+            have memory, at least one page; with "numpy.memmap" the file of a memory map opened
+            copy-on-write, of which the copied pages count; empty: an attribute or variable.
         place: Location: "Recorder.history" (an attribute of such an object), "train.kept" (a
             variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
-            "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed
-            when private, except in libraries.
+            "weakref.finalize", "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph),
+            "keras.saving.get_custom_objects", "atexit", "sqlite3"; hashed when private, except in
+            libraries.
         is_on_device: True if the bytes are on a GPU.
         base: Shape of the array or tensor that the newest one of that shape is a view of, a part
             that keeps all of its memory; empty: it uses at least half of its memory.

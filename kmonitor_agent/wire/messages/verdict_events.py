@@ -184,7 +184,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "blocks", "disk" (for RAM too, without the last); for slower steps also "pressure",
             "throttled", "clock", "busy", "own_work", "garbage", "traced_again"; "filling": a cache
             of the dataset, or a cache or queue of the script, which has an end, or is full where
-            nothing grows; "arenas": freed memory that malloc keeps in one arena after another;
+            nothing grows; "buffer": a list of the script that is emptied now and then,
+            with the largest number of its objects as capacity; "arenas": freed memory that malloc
+            keeps in one arena after another;
             "uncollected": Python objects that may be garbage, and wait for a full collection;
             "data_cache": memory of the first epoch, where nothing grows; for times "part": that of
             `where`; empty if unknown.
@@ -197,8 +199,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
         filling: With "filling", the fill level of the dataset's cache; None: one of the script, in
             `kept`.
         arenas: With "arenas", the memory that they keep.
-        kept: With "kept", "filling", "rebuilt" and "retracing", the objects and the place that
-            keeps them; None: unknown.
+        kept: With "kept", "filling", "buffer", "rebuilt" and "retracing", the objects and the
+            place that keeps them; None: unknown.
         where: The part of the units in which nearly all of the growth occurs: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
             "between_fits"; for times the part that grew, or that takes most, as in `EpochParts`,

@@ -2,7 +2,9 @@
 
 import contextlib
 import mmap
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings
+from kmonitor_agent.frameworks.kept import suspended
 from kmonitor_agent.frameworks.kept.places import PUBLIC_PLACES
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter, is_rising
 from kmonitor_agent.recording.privacy import Privacy
@@ -86,11 +89,11 @@ class Process:
             self.fit.last_steps = StepTimes(100, step_s, step_s, step_s, step_s, step_s)
             self.end_epochs(0.0)
 
-    def let_counts_take(self, seconds: float) -> None:
-        def model() -> None:
-            self._worked_s += seconds
+    def work(self, seconds: float) -> None:
+        self._worked_s += seconds
 
-        self.fit.model = model
+    def let_counts_take(self, seconds: float) -> None:
+        self.fit.model = lambda: self.work(seconds)
 
     def end_epochs(self, *rises_mib: float) -> None:
         """Train this many epochs, in each of which memory rises."""
@@ -164,6 +167,30 @@ def test_a_few_counts_after_a_rise_show_what_still_grows():
     assert process.counts[-1].why == ""
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_list_that_was_emptied_is_reported_once(left: int):
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0)
+    del process.recorder.history[left:]
+    process.end_epochs(0.0, 0.0)
+
+    found = [each for count in process.counts for each in count.kept]
+    counts = [(each.count, each.n_bytes) for each in found if each.container == "list"]
+    assert counts == [(3, 3 * MIB), (left, left * MIB)]
+
+
+def test_a_list_that_is_out_of_sight_is_not_reported_as_emptied():
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0)
+    del process.recorder.history
+    process.end_epochs(0.0, 0.0)
+
+    found = [each for count in process.counts for each in count.kept]
+    assert [each.count for each in found if each.place == "Recorder.history"] == [3]
+
+
 def test_what_is_kept_on_a_gpu_is_counted_too():
     process = Process()
 
@@ -189,6 +216,59 @@ def test_a_count_that_would_cost_more_than_a_hundredth_is_left_out_and_said_once
     (refused,) = process.counts
     assert refused.kept == []
     assert "1%" in refused.why
+
+
+def test_lists_of_a_generator_that_only_a_loop_refers_to_are_counted():
+    process = Process()
+
+    def trainer() -> Iterator[int]:
+        history: list[Any] = []
+        for n in range(8):
+            history.append(np.zeros(2**19))
+            yield n
+
+    for _ in trainer():
+        process.end_epochs(4.0)
+
+    found = [each for count in process.counts for each in count.kept]
+    assert [each.count for each in found if each.place == "trainer.history"][-2:] == [7, 8]
+
+
+def test_generators_are_not_searched_for_while_what_was_found_explains_the_rise(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    process = Process()
+    searches: list[int] = []
+    monkeypatch.setattr(suspended, "suspended_calls", lambda: searches.append(1) or [])
+
+    for _ in range(12):
+        process.recorder.history.append(process.recorder.history[0].copy())
+        process.end_epochs(1.0)
+    explained = len(searches)
+    process.end_epochs(*[4.0] * 12)
+
+    assert explained == 0
+    assert searches
+
+
+def test_each_search_for_generators_comes_later_than_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    process = Process()
+    ended: list[int] = []
+
+    def search() -> list[Any]:
+        process.work(0.1)
+        ended.append(process.fit.epochs_done)
+        return []
+
+    monkeypatch.setattr(suspended, "suspended_calls", search)
+
+    process.end_epochs(*[4.0] * 20)
+
+    pauses = [later - before for before, later in pairwise(ended)]
+    assert len(pauses) > 1
+    assert all(later > before for before, later in pairwise(pauses))
 
 
 def test_short_epochs_are_counted_together():

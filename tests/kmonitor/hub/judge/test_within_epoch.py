@@ -12,6 +12,8 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSource,
+    FieldSources,
     FitStarted,
     Sample,
     SessionStarted,
@@ -216,3 +218,34 @@ def test_segments_stay_few_however_long_the_epoch_is():
     assert segments.closed[-1].high["ram"] <= 1e9 + n
     segments.end()
     assert segments.closed == []
+
+
+def test_tensors_that_a_loop_of_calls_keeps_are_named_by_the_allocator_of_the_cpu():
+    """A training loop of the script's own, which calls `collect()` after each epoch."""
+
+    def calls() -> Iterator[tuple[float, Event]]:
+        begun, *_ = events_of(0, lambda _: 0.0)
+        source = FieldSource(
+            "allocator_in_use_bytes", "bytes", "tensorflow allocator, CPU:0 in use"
+        )
+        yield begun
+        yield 0.0, FieldSources(t_s=0.0, sources=[source])
+        for second in range(1, 60):
+            kept_bytes = 5.0 * second * MIB
+            yield (
+                float(second),
+                Sample(
+                    t_s=float(second),
+                    calls=second,
+                    ram_bytes=400.0 * MIB + kept_bytes,
+                    ram_of_bytes=8 * GIB,
+                    vram_bytes=kept_bytes,
+                    allocator_in_use_bytes=kept_bytes,
+                ),
+            )
+
+    judge, _ = judged(calls())
+
+    newest = {one.metric: one for one in judge.newest_verdicts()}
+    assert (newest["ram"].state, newest["ram"].cause) == ("growing", "tensors")
+    assert newest["vram"].on_host

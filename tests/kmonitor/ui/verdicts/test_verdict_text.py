@@ -558,6 +558,15 @@ def test_a_place_that_fills_says_where_it_ends(container: str, text: str):
     assert said == f"{text}, it will end at about 150 MiB"
 
 
+def test_a_buffer_that_fills_again_says_at_which_size_it_was_emptied():
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, capacity=100)
+
+    text = cause_text(replace(KEPT, cause="buffer", kept=kept))
+
+    assert text == "Recorder.history is a buffer: 80 objects now, it was emptied at 100"
+
+
 def test_all_places_that_grow_are_named():
     grew = [
         CorrelatedGrowth("kept_bytes", 9 * MIB, 9 * MIB, 9 * MIB, "Recorder.history"),
@@ -611,6 +620,36 @@ def test_figures_are_counted_and_not_weighed():
     )
 
 
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (
+            KeptObjects("function", 8, place="atexit"),
+            "functions and their closures are retained in atexit, which calls them at the exit",
+        ),
+        (
+            KeptObjects("function", 8, place="keras.saving.get_custom_objects"),
+            "functions and their closures are retained in Keras' registry of custom objects",
+        ),
+        (
+            KeptObjects("sqlite3.memory", 1, place="sqlite3"),
+            "databases in memory or their caches are retained in SQLite",
+        ),
+        (
+            KeptObjects("numpy.memmap", 8, container="x.npy", place="train.x"),
+            "pages of train.x that were written to are copies of those of x.npy",
+        ),
+    ],
+)
+def test_what_libraries_and_the_kernel_keep_is_described(kept: KeptObjects, text: str):
+    grew = [CorrelatedGrowth("kept_objects", 1.0, 1.0, 1.0, kept.place)]
+
+    found = with_plain_spaces(cause_text(replace(KEPT, kept=kept, grew_with=grew)))
+
+    assert found.startswith(text)
+    assert found.endswith(": +1 / epoch (size not known)")
+
+
 def test_tasks_that_never_end_are_kept_by_asyncio():
     kept = KeptObjects("asyncio.Task", 8, 16 * MIB, "", "", "set", "asyncio.all_tasks")
     grew = [CorrelatedGrowth("kept_bytes", 2 * MIB, 2 * MIB, 2 * MIB, "asyncio.all_tasks")]
@@ -660,6 +699,10 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "limit_calls",
         "unsubscribe",
         "limit_queue",
+        "copy_part",
+        "register_once",
+        "exit_once",
+        "database_in_file",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):

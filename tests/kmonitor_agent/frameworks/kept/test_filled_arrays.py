@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,3 +78,55 @@ def test_an_array_that_was_full_when_it_was_found_has_no_end():
     (kept,) = KeptObjectWalk().search([buffer], None)
 
     assert (kept.container, kept.capacity, kept.n_bytes) == ("", None, N_ROWS * ROW * 4)
+
+
+class Loader:
+    """A data set of the script's own."""
+
+    def __init__(self, **shards: np.ndarray) -> None:
+        self.__dict__.update(shards)
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_pages_of_a_map_opened_copy_on_write_are_counted_once_written_to(
+    tmp_path: Path,
+    *,
+    is_view: bool,
+):
+    np.save(tmp_path / "x.npy", np.zeros((N_ROWS, ROW), np.float32))
+    data = np.load(tmp_path / "x.npy", mmap_mode="c")
+    loader = Loader(data=np.asarray(data) if is_view else data)
+    lengths = None
+    found: list[float] = []
+
+    for part in range(3):
+        data[part * 1024 : (part + 1) * 1024] += 1.0
+        assert data[N_ROWS // 2 :].sum() == 0.0
+        walk = KeptObjectWalk(lengths)
+        (kept,) = walk.search([loader], None)
+        lengths = walk.lengths
+        assert (kept.kind, kept.place, kept.container) == ("numpy.memmap", "Loader.data", "x.npy")
+        found.append(kept.n_bytes or 0.0)
+
+    assert np.diff(found).tolist() == pytest.approx([4 * MIB] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_pages_of_a_map_that_are_those_of_its_file_take_no_memory(tmp_path: Path, mode: Any):
+    np.save(tmp_path / "x.npy", np.zeros((N_ROWS, ROW), np.float32))
+    data = np.load(tmp_path / "x.npy", mmap_mode=mode)
+    if mode == "r+":
+        data[:4096] += 1.0
+
+    assert data.sum() >= 0.0
+    assert KeptObjectWalk().search([Loader(data=data)], None) == []
+
+
+def test_several_arrays_of_one_map_count_once(tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.zeros((N_ROWS, ROW), np.float32))
+    data = np.load(tmp_path / "x.npy", mmap_mode="c")
+    data[:1024] += 1.0
+
+    found = KeptObjectWalk().search([Loader(train=data[:2048], test=data[2048:])], None)
+
+    assert [each.n_bytes for each in found] == [pytest.approx(4 * MIB, rel=0.01)]

@@ -135,6 +135,10 @@ class CacheItself(OrderedDict[int, Any]):
         ({"max_epochs": 20}, None),
         ({"batch_size": 20}, None),
         ({"n": 20, "maxsize": 18}, 18),
+        ({"flush_every": 20}, 20),
+        ({"flush_every_n_epochs": 20}, 20),
+        ({"chunk_rows": 20, "save_every": 18}, 20),
+        ({"save_every": 20}, None),
     ],
 )
 def test_a_number_beside_a_container_may_be_its_limit(

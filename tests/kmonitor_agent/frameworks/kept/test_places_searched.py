@@ -11,11 +11,11 @@ import queue
 import sys
 import threading
 from collections import ChainMap, Counter, namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType, ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace, coroutine
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ import pytest
 from kmonitor_agent.frameworks.kept import places
 from kmonitor_agent.frameworks.kept.containers import read_instead
 from kmonitor_agent.frameworks.kept.search import KeptObjectWalk
+from kmonitor_agent.frameworks.kept.suspended import suspended_calls
 
 pytestmark = pytest.mark.usefixtures("this_module_alone")
 
@@ -315,6 +316,87 @@ def test_containers_of_each_kind_are_found(container: str, content: str):
     start, add = CONTAINERS[container]
 
     assert_found(growths_mib(attribute(start()), add, CONTENTS[content]))
+
+
+def a_generator() -> Iterator[int]:
+    kept: list[Any] = []
+    while True:
+        kept.append(data())
+        yield 0
+
+
+async def a_coroutine() -> None:
+    kept: list[Any] = []
+    while True:
+        kept.append(data())
+        await pause()
+
+
+async def an_asynchronous_generator() -> AsyncIterator[int]:
+    kept: list[Any] = []
+    while True:
+        kept.append(data())
+        yield 0
+
+
+@coroutine
+def pause() -> Any:
+    yield
+
+
+def step_of_asynchronous_generator(call: Any) -> None:
+    with contextlib.suppress(StopIteration):
+        call.asend(None).send(None)
+
+
+SUSPENDED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "generator": (a_generator, next),
+    "coroutine": (a_coroutine, lambda call: call.send(None)),
+    "asynchronous generator": (an_asynchronous_generator, step_of_asynchronous_generator),
+}
+
+
+def build() -> Callable[[], int]:
+    kept: list[Any] = []
+
+    def hook() -> None:
+        kept.append(data())
+
+    hook()
+    return lambda: len(kept)
+
+
+def test_variables_of_a_lambda_are_named_by_the_function_around_it():
+    walk = KeptObjectWalk()
+    walk.search([Recorder(build())], None)
+
+    assert ("build.kept", "list") in walk.lengths
+
+
+def test_defaults_of_a_lambda_without_a_function_around_it_are_named_by_its_place():
+    names: dict[str, Any] = {}
+    exec("size = lambda kept=[1.5, 2.5]: len(kept)", names)  # noqa: S102 - the code of a module
+    walk = KeptObjectWalk()
+    walk.search([Recorder(names["size"])], None)
+
+    assert ("Recorder.held.kept", "list") in walk.lengths
+
+
+@pytest.mark.parametrize("kind", SUSPENDED)
+def test_variables_of_a_suspended_call_are_found_without_a_name_for_it(kind: str):
+    make, step = SUSPENDED[kind]
+    call = make()
+    lengths: Any = None
+    places: dict[str, int] = {}
+    for _ in range(3):
+        step(call)
+        held = [ref() for ref in suspended_calls()]
+        walk = KeptObjectWalk(lengths)
+        kept = walk.search([], None, held)
+        lengths = walk.lengths
+        places = {each.place: each.count for each in kept}
+
+    assert places.get(f"{make.__name__}.kept") == 3
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -160,6 +160,22 @@ def test_graphs_released_by_a_backward_pass_take_little(keep: Keep):
     assert searches(keep, releases=True) == []
 
 
+@pytest.mark.parametrize("is_in_record", [False, True])
+def test_activations_larger_than_their_graphs_are_kept_as_tensors(*, is_in_record: bool):
+    weight = torch.ones(WIDTH, requires_grad=True)
+    recorder = Recorder()
+    recorder.held = []
+
+    for _ in range(STEPS):
+        output = torch.ones(256, WIDTH) * weight
+        output.sum().backward()
+        recorder.held.append({"lin": output} if is_in_record else output)
+
+    (kept,) = KeptObjectWalk().search([recorder], None)
+    assert (kept.kind, kept.shape) == ("torch.Tensor", f"(256, {WIDTH})")
+    assert kept.n_bytes == pytest.approx(STEPS * SAVED, rel=0.05)
+
+
 def test_hooks_of_saved_tensors_never_run():
     n_unpacked: list[Any] = []
     weight = torch.ones(WIDTH, requires_grad=True)
