@@ -88,6 +88,7 @@ def test_the_newest_counts_have_their_sources():
     assert set(heap.newest) == {
         "python_blocks",
         "full_collections",
+        "objects_to_full_collection",
         "malloc_bytes",
         "malloc_free_bytes",
         "malloc_largest_free_bytes",
