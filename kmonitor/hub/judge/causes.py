@@ -527,9 +527,15 @@ def with_collector_off(found: GrowthExplanation, how: str) -> GrowthExplanation:
     Args:
         how: Function by which the script switched the collector off.
     """
-    cause = Cause.COLLECTOR_OFF
-    advice = tuple(dict.fromkeys((*_ADVICE[cause], *found.advice)))
-    return replace(found, cause=cause, confidence=Confidence.FITTING, function=how, advice=advice)
+    # What is in cycles has no holder to look for.
+    others = (each for each in found.advice if each is Remedy.DIAGNOSE)
+    return replace(
+        found,
+        cause=Cause.COLLECTOR_OFF,
+        confidence=Confidence.FITTING,
+        function=how,
+        advice=(*_ADVICE[Cause.COLLECTOR_OFF], *others),
+    )
 
 
 UNCOLLECTED: Final = GrowthExplanation(
