@@ -78,6 +78,7 @@ class Remedy(StrEnum):
     BUILD_ONCE = "build the model and optimizer once, outside the loop"
     ENABLE_COLLECTOR = "switch Python's garbage collector on, or collect after each epoch"
     DIAGNOSE = "compare Python's allocations in two epochs or fits"
+    CHECK_CHILD = "check what a child process keeps, or replace workers"
     FEWER_WORKERS = "start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)"
     PAD = "pad batches to a few shapes, or bucket them by length"
     NO_JIT = "compile the model with jit_compile=False"
@@ -192,7 +193,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.KEPT: (Remedy.KEEP_NUMBERS, Remedy.RESTART),
     Cause.PYTHON: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.TENSORS: (Remedy.DIAGNOSE, Remedy.RESTART),
-    Cause.WORKERS: (Remedy.FEWER_WORKERS, Remedy.RESTART),
+    Cause.WORKERS: (Remedy.CHECK_CHILD, Remedy.RESTART),
     Cause.BLOCKS: (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS),
     Cause.MALLOC: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.NATIVE: (Remedy.BISECT, Remedy.RESTART),

@@ -552,8 +552,7 @@ class RunJudge:
             is_alarmed = judgement.state in ALARMED and growth.is_growing
             found = with_partly_kept(found, growth, counters) if is_alarmed else found
         is_refuted = self._tried.was_in_vain("collect", metric, Cause.COLLECTOR_OFF)
-        is_open = metric != "graph" and not is_refuted
-        return with_idle_collector(found, growth, measured) if is_open else found
+        return found if is_refuted else with_idle_collector(found, growth, measured)
 
     def _of_earlier_rise(
         self,

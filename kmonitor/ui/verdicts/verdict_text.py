@@ -331,6 +331,9 @@ def _line_text(verdict: Verdict) -> str:
         "python": tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
         ),
+        "workers": tr(
+            "child processes of the training process are using more and more memory, mainly {line}"
+        ),
         "malloc": tr(
             "of what Python allocates in an epoch and still holds at its end, most is from {line},"
             " and older memory is freed; memory allocated with malloc grows, and kmonitor has not"
