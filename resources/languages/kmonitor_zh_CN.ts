@@ -6672,6 +6672,11 @@
         <translation>看看 PyDataset 的 on_epoch_end()：Keras 在一轮的最后一步之后调用它</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>check what the child process keeps: what is put into a Manager's list or dict, or sent to a process, stays until it is removed there; workers of a Pool can be replaced: maxtasksperchild</source>
+        <translation>检查子进程保留了什么：放入 Manager 的列表或字典、或发送给进程的内容，在那里删除之前会一直保留；Pool 的工作进程可以更换：maxtasksperchild</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what the script changed there: compile(), trainable, or a new function; training more layers takes longer</source>
         <translation>检查脚本在那里改动了什么：compile()、trainable 或新的函数；训练更多的层需要更长时间</translation>
@@ -6705,6 +6710,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>child processes of the training process are using more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>child processes of the training process are using more and more memory, mainly {line}</source>
+        <translation>训练的子进程占用越来越多的内存，主要是 {line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>

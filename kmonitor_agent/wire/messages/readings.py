@@ -363,7 +363,8 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "other"; for threads "thread"; for processes "child" or "zombie"; "block" for shared
             memory.
         name: Path or name, with "*" in place of numbers, without those of folders that all share:
-            "data3/part-*.bin"; hashed when private; may be empty.
+            "data3/part-*.bin"; for the memory of one child with its process id; hashed when
+            private; may be empty.
         count: Number of them; for "children_memory" their bytes.
     """
 
