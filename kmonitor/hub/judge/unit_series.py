@@ -259,6 +259,15 @@ def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:
 
 _FEW_SAMPLES: Final = 3
 
+_DIAGNOSIS_FREES: Final = frozenset(
+    {
+        CounterKind.ALLOCATOR_BYTES,
+        CounterKind.BLOCKS,
+        CounterKind.NATIVE_BYTES,
+        CounterKind.FREE_BYTES,
+    }
+)
+
 _MOST_DIAGNOSED: Final = 1 / 3
 """Share of the units beyond which diagnoses are no exception."""
 
@@ -281,10 +290,10 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
     ]
     if metric == "ram":
-        found += [
-            Counter(kind, _without_diagnoses(_array(map(read, units)), units))
-            for kind, read in _OF_MEMORY.items()
-        ]
+        for kind, read in _OF_MEMORY.items():
+            values = _array(map(read, units))
+            is_freed = kind in _DIAGNOSIS_FREES
+            found.append(Counter(kind, _without_diagnoses(values, units) if is_freed else values))
     if metric == "vram":
         in_use = _array(unit.low.get("device_allocator", _on_host(unit)) for unit in units)
         found.append(Counter(CounterKind.ALLOCATOR_BYTES, in_use))

@@ -33,6 +33,7 @@ Rejected: to wait for a collection whatever grows, as blocks rise beside many le
 to trigger one: it takes seconds with many objects, and is the user's to ask for.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -141,11 +142,17 @@ def uncollected_growth(
         return NoAlarm.TOOTH if is_usual_tooth(ram, ram, room) else None
     freed = _freed(heap)
     found = _excuse(heap, freed, room)
-    if found is NoAlarm.GARBAGE and units[-1].is_collector_off:
+    newest = _newest_counted(units)
+    if found is NoAlarm.GARBAGE and newest is not None and newest.is_collector_off:
         return None
     if found is not None and any(one.part >= _GIVEN_BACK for one in freed):
         return replace(UNCOLLECTED, because=tuple(grew_with))
     return found
+
+
+def _newest_counted(units: Sequence[Unit]) -> Unit | None:
+    """The last unit with these counts; not every short one has them."""
+    return next((unit for unit in reversed(units) if math.isfinite(unit.python_blocks)), None)
 
 
 def _excuse(heap: _Heap, freed: Sequence[_Freed], room: float | None) -> NoAlarm | None:
@@ -245,11 +252,11 @@ def with_idle_collector(
     Args:
         units: Units in which memory was measured, to which the indices of `growth` refer.
     """
-    newest = units[-1]
-    if found.cause not in _OPEN or not newest.is_collector_off:
+    newest = _newest_counted(units)
+    if found.cause not in _OPEN or newest is None or not newest.is_collector_off:
         return found
-    added = np.diff([unit.python_blocks for unit in units[growth.first : growth.last + 1]])
-    added = added[np.isfinite(added)]
+    blocks = np.array([unit.python_blocks for unit in units[growth.first : growth.last + 1]])
+    added = np.diff(blocks[np.isfinite(blocks)])
     if not len(added) or median(added) < _ONE_A_UNIT or np.mean(added > 0.0) < _MOSTLY:
         return found
     heap = _heap_of(units)

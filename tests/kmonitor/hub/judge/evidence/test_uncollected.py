@@ -8,10 +8,12 @@ malloc handed out and keeps, MiB, and Python's blocks, thousands, at the ends of
 from collections.abc import Collection, Iterator, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, verdict_headline
 from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
     Event,
     FitStarted,
     KeptObjects,
@@ -369,3 +371,16 @@ def test_a_script_that_collects_by_itself_has_usual_teeth():
     verdicts = ram_verdicts(run(epochs, collected, full_after=OFF))
 
     assert first_alarm(verdicts) is None
+
+
+def test_a_collector_that_is_off_stays_the_cause_in_epochs_without_counts():
+    counts = dict.fromkeys(("python_blocks", "full_collections", "malloc_bytes"))
+    events = [
+        replace(each, **counts, objects_to_full_collection=None)
+        if isinstance(each, EpochEnded) and each.epoch % 3 == 0
+        else each
+        for each in run(growing(ARRAYS, 30), full_after=OFF)
+    ]
+    verdicts = [one for one in ram_verdicts(events) if one.state in ALARMED_STATES]
+
+    assert {one.cause for one in verdicts} == {"collector_off"}
