@@ -528,7 +528,7 @@ def with_collector_off(found: GrowthExplanation, how: str) -> GrowthExplanation:
     Args:
         how: Function by which the script switched the collector off.
     """
-    # What is in cycles has no holder to look for.
+    # Objects in cycles have no holder to look for.
     others = (each for each in found.advice if each is Remedy.DIAGNOSE)
     return replace(
         found,
