@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, verdict_headline
 from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
     EpochEnded,
     Event,
     FitStarted,
+    Footprint,
     KeptObjects,
     ObjectsCounted,
     Verdict,
@@ -384,3 +386,25 @@ def test_a_collector_that_is_off_stays_the_cause_in_epochs_without_counts():
     verdicts = [one for one in ram_verdicts(events) if one.state in ALARMED_STATES]
 
     assert {one.cause for one in verdicts} == {"collector_off"}
+
+
+@pytest.mark.parametrize(("freed_mib", "cause"), [(60.0, "collector_off"), (0.0, "malloc")])
+def test_a_collector_that_is_off_is_refuted_by_a_collect_in_vain(freed_mib: float, cause: str):
+    t_s = 20 * EPOCH_S - 0.05
+    before, after = (Footprint(ram_process_bytes=m * MIB) for m in (400.0, 400.0 - freed_mib))
+    collect = ActionRecord(
+        t_s,
+        action="collect",
+        ok=True,
+        requested_by="ann",
+        fit=1,
+        epoch=19,
+        seconds=0.1,
+        before=before,
+        after=after,
+    )
+    events = [*run(growing(ARRAYS, 40), full_after=OFF), collect]
+    verdicts = ram_verdicts(sorted(events, key=lambda each: each.t_s))
+
+    assert verdicts[18].cause == "collector_off"
+    assert (verdicts[-1].state in ALARMED_STATES, verdicts[-1].cause) == (True, cause)
