@@ -6,6 +6,7 @@ allocations (`tracemalloc`), both only for a diagnosis.
 
 import ctypes
 import gc
+import math
 import os
 import re
 import sys
@@ -22,6 +23,8 @@ from kmonitor_agent.wire.messages.readings import Reading
 BLOCKS: Final = "python_blocks"
 
 COLLECTIONS: Final = "full_collections"
+
+FULL_AFTER: Final = "objects_to_full_collection"
 
 IN_USE: Final = "malloc_bytes"
 
@@ -53,6 +56,7 @@ class HeapCounts:
         readings = {
             BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks"),
             COLLECTIONS: Reading(collections, "1", "python: gc.get_stats"),
+            FULL_AFTER: Reading(_full_after(), "1", "python: gc.get_threshold, gc.isenabled"),
         }
         counts = None if self._malloc_info is None else self._malloc_info()
         for name, (unit, what) in _OF_MALLOC.items():
@@ -63,6 +67,14 @@ class HeapCounts:
             )
         self.newest = readings
         return readings
+
+
+def _full_after() -> float:
+    """New objects until Python looks through all of them; 0: never."""
+    if not gc.isenabled():
+        return 0.0
+    young, *older = gc.get_threshold()
+    return float(young * math.prod(max(1, each) for each in older))
 
 
 _OF_MALLOC: Final = {

@@ -329,6 +329,7 @@ class FamilyMemory:
         unique_bytes: Unique set of the process from the last slow reading; None: unknown.
         why_no_shares: Reason why the kernel's proportional sets are unknown; empty if they are
             known.
+        by_child: Memory of each child beside what it shares, as last read, bytes by process id.
         zombies: Ended children that were not waited for, as last read; known ones are not read
             again before the next slow reading.
     """
@@ -336,6 +337,7 @@ class FamilyMemory:
     def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
+        self.by_child: dict[int, int] = {}
         self.zombies: set[int] = set()
         self._proc = str(proc)
         self._folder = f"{proc}/{pid}"
@@ -405,9 +407,8 @@ class FamilyMemory:
         Args:
             children: Process ids; those of ended processes are removed from the set.
         """
-        total = 0
+        own: dict[int, int] = {}
         shared = process.shared_bytes
-        alive = set[int]()
         for pid in tuple(children - self.zombies):
             try:
                 pages = read_pages(f"{self._proc}/{pid}")
@@ -417,16 +418,17 @@ class FamilyMemory:
             if not (pages.held_bytes or pages.file_bytes):
                 self.zombies.add(pid)
                 continue
-            alive.add(pid)
             child = self._children.get(pid)
             if child is None:
                 child = self._children[pid] = self._first_seen(pid, pages)
-            total += max(0, child.private_bytes + pages.own_bytes - child.own_bytes)
+            own[pid] = max(0, child.private_bytes + pages.own_bytes - child.own_bytes)
             shared = max(shared, pages.shared_bytes)
-        for pid in self._children.keys() - alive:
+        for pid in self._children.keys() - own.keys():
             del self._children[pid]
-        if not alive:
+        self.by_child = own
+        if not own:
             return 0
+        total = sum(own.values())
         if not self.why_no_shares:
             return total + self._divided_bytes
         return total + shared - process.shared_bytes  # as if all shared one segment

@@ -152,6 +152,10 @@ class ProcessMemory:
         """Process ids of descendants as last listed, and of the zombies among them."""
         return frozenset(self._children), frozenset(self._family.zombies & self._children)
 
+    def by_child(self) -> dict[int, int]:
+        """Memory of each child beside what it shares, as last read, bytes by process id."""
+        return self._family.by_child
+
     def read(self, address_space_left: Reading = _NO_LIMIT) -> MemoryReadings:
         """Read values that cost microseconds; the others are from the last slow reading.
 

@@ -5,6 +5,7 @@ group, RLIMIT_NPROC of the user (not of root), and the kernel's own total.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from kmonitor_agent.probes.held_memory import FAILURES, PROC, read_proc_file
 from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.wire.local.control_groups import read_count, task_folders
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
-from kmonitor_agent.wire.messages.readings import Reading
+from kmonitor_agent.wire.messages.readings import NamedResource, Reading
 
 try:
     import resource
@@ -187,6 +188,32 @@ def describe_processes(
         kind = "zombie" if pid in zombies else "child"
         found[kind, _command(proc / str(pid))] += 1
     return found
+
+
+def memory_by_name(
+    by_child: Mapping[int, int], names: Mapping[int, str], proc: Path = PROC
+) -> list[NamedResource]:
+    """Memory of children by name, most first: a pool's together, others with their process id.
+
+    Args:
+        by_child: Bytes by process id.
+        names: Names that Python gave to processes that it started, by process id.
+    """
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for pid, n_bytes in by_child.items():
+        name = names.get(pid) or _command(proc / str(pid))
+        alike.setdefault(_NUMBERS.sub("*", name), []).append((f"{name} (pid {pid})", n_bytes))
+    found: Counter[str] = Counter()
+    for pattern, children in alike.items():
+        (name, _), *others = children
+        found[pattern if others else name] = sum(n_bytes for _, n_bytes in children)
+    return [
+        NamedResource("child", name, n_bytes) for name, n_bytes in found.most_common(_MOST_NAMED)
+    ]
+
+
+_NUMBERS: Final = re.compile(r"[0-9]+")
+_MOST_NAMED: Final = 32
 
 
 def _command(folder: Path) -> str:

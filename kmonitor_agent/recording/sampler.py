@@ -38,7 +38,12 @@ from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
 from kmonitor_agent.probes.resources import Resources, working_folder
-from kmonitor_agent.probes.tasks import describe_processes, describe_threads, read_process_stat
+from kmonitor_agent.probes.tasks import (
+    describe_processes,
+    describe_threads,
+    memory_by_name,
+    read_process_stat,
+)
 from kmonitor_agent.recording.fit import STEP_SOURCE, Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
@@ -101,12 +106,19 @@ class ResourceReporter:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
-        self._readers: dict[str, tuple[str, Callable[[], Found]]] = {
+        counted: dict[str, tuple[str, Callable[[], Found]]] = {
             "open_files": ("open_files", describe_open_files),
             "threads": ("threads", lambda: describe_threads(_python_threads())),
             "processes": ("processes", lambda: describe_processes(*memory.children())),
             "shared_memory": ("shared_memory_bytes", partial(_blocks, resources)),
         }
+        self._readers: dict[str, tuple[str, Callable[[], list[NamedResource]]]] = {
+            metric: (field, partial(_names, read)) for metric, (field, read) in counted.items()
+        }
+        self._readers["children_memory"] = (
+            "ram_children_bytes",
+            lambda: memory_by_name(memory.by_child(), _python_processes()),
+        )
         self._named_at: dict[str, float] = {}
         self._reads_at_s = dict.fromkeys(self._readers, -math.inf)
 
@@ -127,10 +139,10 @@ class ResourceReporter:
             elif value < before:
                 self._named_at[metric] = value
 
-    def _read(self, metric: str, read: Callable[[], Found]) -> None:
+    def _read(self, metric: str, read: Callable[[], list[NamedResource]]) -> None:
         began_s = time.thread_time()
         try:
-            named = named_resources(read())
+            named = read()
         except FAILURES:
             self._reads_at_s[metric] = math.inf  # no procfs: numbers alone are known
             return
@@ -139,6 +151,10 @@ class ResourceReporter:
             NamedResource(each.kind, self._privacy.name(each.name), each.count) for each in named
         ]
         self._emit(ResourcesNamed(t_s=self._now_s(), metric=metric, named=hidden))
+
+
+def _names(read: Callable[[], Found]) -> list[NamedResource]:
+    return named_resources(read())
 
 
 def named_resources(found: Found) -> list[NamedResource]:
@@ -199,6 +215,18 @@ def _python_threads() -> dict[int, str]:
     for thread in threading.enumerate():
         values = instance_dict(thread)
         number = safe_count(values.get("_native_id"))
+        if number is not None:
+            names[number] = safe_text(values.get("_name"))
+    return names
+
+
+def _python_processes() -> dict[int, str]:
+    """Names of `multiprocessing`'s children by process id; runs no code of the script."""
+    names: dict[int, str] = {}
+    children = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
+    for process in items_of(list(children) if is_instance(children, set) else []):
+        values = instance_dict(process)
+        number = safe_count(instance_dict(values.get("_popen")).get("pid"))
         if number is not None:
             names[number] = safe_text(values.get("_name"))
     return names

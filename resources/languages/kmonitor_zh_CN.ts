@@ -4746,6 +4746,16 @@
         <translation>按类型统计的 Python 对象</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>Python's garbage collector hardly runs (gc.set_threshold), so objects that refer to each other are not freed</source>
+        <translation>Python 的垃圾回收器几乎不运行（gc.set_threshold），相互引用的对象因此没有释放</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>Python's garbage collector is off (gc.disable), so objects that refer to each other are never freed</source>
+        <translation>Python 的垃圾回收器已关闭（gc.disable），相互引用的对象因此从不释放</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
@@ -6682,6 +6692,11 @@
         <translation>看看 PyDataset 的 on_epoch_end()：Keras 在一轮的最后一步之后调用它</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
+        <source>check what the child process keeps: what is put into a Manager's list or dict, or sent to a process, stays until it is removed there; workers of a Pool can be replaced: maxtasksperchild</source>
+        <translation>检查子进程保留了什么：放入 Manager 的列表或字典、或发送给进程的内容，在那里删除之前会一直保留；Pool 的工作进程可以更换：maxtasksperchild</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>check what the script changed there: compile(), trainable, or a new function; training more layers takes longer</source>
         <translation>检查脚本在那里改动了什么：compile()、trainable 或新的函数；训练更多的层需要更长时间</translation>
@@ -6715,6 +6730,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>child processes of the training process are using more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>child processes of the training process are using more and more memory, mainly {line}</source>
+        <translation>训练的子进程占用越来越多的内存，主要是 {line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
@@ -7062,6 +7082,11 @@
         <location filename="../../kmonitor/ui/verdicts/counted_text.py"/>
         <source>files, sockets or pipes that are never closed ({name}) may retain it</source>
         <translation>从不关闭的文件、套接字或管道（{name}）可能占着它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>find the list, dict or attribute that keeps the {kind} objects: gc.get_referrers() of one of them shows it; keep only what you need of them</source>
+        <translation>找出保留 {kind} 对象的列表、字典或属性：对其中一个调用 gc.get_referrers() 即可看到；只保留其中需要的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7578,6 +7603,16 @@
         <translation>疑似泄漏</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>leave out one callback or part of the script at a time, until it no longer grows</source>
+        <translation>每次去掉一个回调或脚本的一个部分，直到不再增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>leave out {what}, or call gc.collect() after each {unit}</source>
+        <translation>去掉 {what}，或在每个 {unit} 之后调用 gc.collect()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>left: RAM, right: VRAM</source>
         <translation>左为内存，右为显存</translation>
@@ -7663,6 +7698,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>log axis</source>
         <translation>对数轴</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>look at {line}: find the list, dict or attribute that keeps what is created there</source>
+        <translation>查看 {line}：找出保留那里所创建内容的列表、字典或属性</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
@@ -8706,6 +8746,11 @@
         <translation>启动较少的工作进程，或在每个轮次启动新的（Pool：maxtasksperchild）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
+        <source>start the script with MALLOC_ARENA_MAX=2, or with jemalloc</source>
+        <translation>用 MALLOC_ARENA_MAX=2 或 jemalloc 启动脚本</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>start to start</source>
         <translation>从一步开始到下一步开始</translation>
@@ -9103,6 +9148,11 @@
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>the whole model</source>
         <translation>整个模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>there are more and more {kind} objects; kmonitor has not found what retains them</source>
+        <translation>{kind} 对象越来越多；kmonitor 没有找到保留它们的地方</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -32,6 +32,7 @@ class Cause(StrEnum):
         " it"
     )
     NATIVE = "native code: memory allocated with malloc, but not from Python"
+    COLLECTOR_OFF = "Python's garbage collector is off, so that objects in reference cycles stay"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
     ARENAS = "freed memory that malloc keeps in one arena after another"
     UNCOLLECTED = "Python objects that may be garbage waiting for a full collection"
@@ -76,7 +77,9 @@ class Remedy(StrEnum):
     COMPILE_ONCE = "compile the model once, outside the loop"
     RUN_FOLDS = "train each model in its own process"
     BUILD_ONCE = "build the model and optimizer once, outside the loop"
+    ENABLE_COLLECTOR = "switch Python's garbage collector on, or collect after each epoch"
     DIAGNOSE = "compare Python's allocations in two epochs or fits"
+    CHECK_CHILD = "check what a child process keeps, or replace workers"
     FEWER_WORKERS = "start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)"
     PAD = "pad batches to a few shapes, or bucket them by length"
     NO_JIT = "compile the model with jit_compile=False"
@@ -86,6 +89,10 @@ class Remedy(StrEnum):
     LIMIT_CALLS = "start a call only while few wait for a worker"
     UNSUBSCRIBE = "remove a callback when its object is done, or refer to it weakly"
     LIMIT_QUEUE = "give the queue or replay memory a maximum number of objects"
+    FIND_HOLDER = "find what keeps the objects that became more numerous"
+    LOOK_AT_LINE = "check what keeps the memory that a line allocates"
+    BISECT = "leave out one part of the script at a time"
+    OTHER_MALLOC = "limit malloc's arenas, or use another allocator"
     KEEP_LESS = "keep only what is needed of each object, or only the newest ones"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
@@ -191,11 +198,12 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.KEPT: (Remedy.KEEP_NUMBERS, Remedy.RESTART),
     Cause.PYTHON: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.TENSORS: (Remedy.DIAGNOSE, Remedy.RESTART),
-    Cause.WORKERS: (Remedy.FEWER_WORKERS, Remedy.RESTART),
+    Cause.WORKERS: (Remedy.CHECK_CHILD, Remedy.RESTART),
     Cause.BLOCKS: (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS),
     Cause.MALLOC: (Remedy.DIAGNOSE, Remedy.RESTART),
-    Cause.NATIVE: (Remedy.RESTART,),
-    Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
+    Cause.NATIVE: (Remedy.BISECT, Remedy.RESTART),
+    Cause.COLLECTOR_OFF: (Remedy.COLLECT, Remedy.ENABLE_COLLECTOR),
+    Cause.CACHE: (Remedy.COLLECT, Remedy.OTHER_MALLOC, Remedy.RESTART),
     Cause.FILLING: (),
     Cause.BUFFER: (),
     Cause.ARENAS: (),
@@ -305,10 +313,8 @@ def explain_growth(
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
-    # A second comparison of allocations would show no more than the first.
-    known = {Remedy.DIAGNOSE} if is_compared else set[Remedy]()
-    advice = tuple(each for each in _ADVICE[cause] if each not in known)
-    found = GrowthExplanation(cause, _confidence(cause), because, _function(because), advice)
+    function = _function(because)
+    found = GrowthExplanation(cause, _confidence(cause), because, function, _ADVICE[cause])
     if cause in {Cause.KEPT, Cause.REBUILT}:
         found = _with_kept(found)
     if cause is not Cause.RETRACING:
@@ -524,6 +530,24 @@ FILLING: Final = GrowthExplanation(Cause.FILLING, Confidence.FITTING)
 ARENAS: Final = GrowthExplanation(Cause.ARENAS, Confidence.FITTING)
 """Explanation of memory that rises until each of malloc's arenas has held all that is in use at
 once."""
+
+
+def with_collector_off(found: GrowthExplanation, how: str) -> GrowthExplanation:
+    """The explanation of growth whose cause is open: objects that are never collected.
+
+    Args:
+        how: Function by which the script switched the collector off.
+    """
+    # Objects in cycles have no holder to look for.
+    others = (each for each in found.advice if each is Remedy.DIAGNOSE)
+    return replace(
+        found,
+        cause=Cause.COLLECTOR_OFF,
+        confidence=Confidence.FITTING,
+        function=how,
+        advice=(*_ADVICE[Cause.COLLECTOR_OFF], *others),
+    )
+
 
 UNCOLLECTED: Final = GrowthExplanation(
     Cause.UNCOLLECTED, Confidence.FITTING, advice=_ADVICE[Cause.UNCOLLECTED]

@@ -232,13 +232,18 @@ def _steady_rate(values: Floats) -> float:
 def _even_rate(values: Floats) -> float:
     """Change per unit between readings at any time in a unit; 0 if they are not about even.
 
-    From one to the next there is a unit's growth more or less than units: rates are over two.
+    From one to another there is a unit's growth more or less than units: rates are over half of
+    the last ones.
     """
     (at,) = np.isfinite(values).nonzero()
     if len(at) < _GOES_ON or at[-1] - at[0] < _SHARED_UNITS:
         return 0.0
-    rates = (values[at][2:] - values[at][:-2]) / (at[2:] - at[:-2])
-    return median(rates) if are_about_even(rates) else 0.0
+    first = min(len(at) - _GOES_ON, int(np.flatnonzero(at <= at[-1] - _SHARED_UNITS)[-1]))
+    at = at[first:]
+    half = len(at) // 2
+    rates = (values[at][half:] - values[at][:-half]) / (at[half:] - at[:-half])
+    is_steady = bool(np.all(np.diff(values[at]) >= 0.0)) and are_about_even(rates)
+    return median(rates) if is_steady else 0.0
 
 
 def _is_of_pipeline(counter: Counter) -> bool:

@@ -20,7 +20,7 @@ from kmonitor.hub.judge.counters import (
     PlaceKey,
     place_key,
 )
-from kmonitor.hub.judge.evidence.sawtooth import has_rising_lows
+from kmonitor.hub.judge.growth import has_rising_lows
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import KeptObjects, Verdict
 

@@ -1,6 +1,7 @@
-"""Rise of memory within the first epoch, as a cache of data fills."""
+"""Plan of a fit and the cache of its data; rise of memory within the first epoch, as one fills."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -10,6 +11,33 @@ from kmonitor.base.trend import median
 from kmonitor.hub.judge.causes import FirstUnitRise
 from kmonitor.hub.judge.growth import Floor
 from kmonitor.hub.judge.statistics import Floats
+
+
+@dataclass(slots=True)
+class FitPlan:
+    """Plan of a fit and its progress.
+
+    Attributes:
+        epochs: Planned epochs; 0: unknown.
+        steps: Steps of an epoch; None: unknown.
+        epochs_ended: Epochs that have ended so far.
+        steps_ended: Steps of those epochs.
+        cache_steps: Steps after which a cache of its data is full; None without one.
+        cache_bytes: Size of the full cache; None: unknown.
+    """
+
+    epochs: int = 0
+    steps: int | None = None
+    epochs_ended: int = 0
+    steps_ended: int = 0
+    cache_steps: int | None = None
+    cache_bytes: float | None = None
+
+    @property
+    def fills_cache(self) -> bool:
+        """True if a cache of the data was not full yet at the last epoch's end."""
+        return self.cache_steps is not None and self.steps_ended < self.cache_steps
+
 
 FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
 """32 MiB, or a fiftieth of the memory in use: any first epoch may take less."""

@@ -156,6 +156,22 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
     return half if half.is_growing else whole
 
 
+_LEAST_LOWS: Final = 3
+
+
+def has_rising_lows(held: Floats, lows: Sequence[int]) -> bool:
+    """True if memory grows from low to low: a leak, with garbage or without.
+
+    Args:
+        held: Memory in use or garbage, bytes, one value per unit, `[n]`.
+        lows: Indices of the units in which garbage was freed, rising.
+    """
+    if len(lows) < _LEAST_LOWS:
+        return False
+    x = np.arange(lows[0], lows[-1] + 1)
+    return judge_growth(np.interp(x, lows, held[list(lows)]), RAM_FLOOR).is_growing
+
+
 def _since_jumps(values: Floats, floor: Floor) -> Growth | None:
     """The judgement of the last units, if each added what units usually add; else None.
 

@@ -49,7 +49,7 @@ from kmonitor.hub.judge.detectors import (
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.evidence.diagnosed import Diagnoses, with_diagnosis
 from kmonitor.hub.judge.evidence.resources_beside import with_partly_kept, with_resources
-from kmonitor.hub.judge.evidence.uncollected import uncollected_growth
+from kmonitor.hub.judge.evidence.uncollected import uncollected_growth, with_idle_collector
 from kmonitor.hub.judge.forecast import (
     forecast_by_others,
     forecast_count,
@@ -389,8 +389,8 @@ class RunJudge:
         if growth.slope is None:  # nothing that is kept grows as a jump does
             counters = [each for each in counters if each.kind not in KEPT]
         found = [one for each in counters if (one := counter_growth(each, growth))]
-        is_per_fit = self._unit_kind is UnitKind.FIT
         kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
+        is_per_fit = self._unit_kind is UnitKind.FIT
         return explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit), kept
 
     def _judgement_after(
@@ -525,7 +525,6 @@ class RunJudge:
             tables = tuple(self._units.named.get(metric, ()))
             uses_torch = self._units.uses_torch
             return explain_open_count(metric, judgement, measured, tables, uses_torch=uses_torch)
-        is_per_fit = self._unit_kind is UnitKind.FIT
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING or not growth.is_growing:
             # Not alarmed yet, or since bytes were added evenly: what is kept is not in it.
@@ -539,17 +538,18 @@ class RunJudge:
             growth,
             grew_with,
             changed=measured[-1].changed,
-            is_per_fit=is_per_fit,
+            is_per_fit=self._unit_kind is UnitKind.FIT,
             is_compared=diagnosed.is_native,
         )
         if found is None or (kind in COUNTED_WITHIN and found.cause is Cause.UNKNOWN):
             return None  # most is counted between epochs only
         found = with_diagnosis(found, diagnosed)
-        if metric != "ram":
-            return found
-        found = with_resources(found, growth, measured, kind, self._units.named)
-        is_alarmed = judgement.state in ALARMED and growth.is_growing
-        return with_partly_kept(found, growth, counters) if is_alarmed else found
+        if metric == "ram":
+            found = with_resources(found, growth, measured, kind, self._units.named)
+            is_alarmed = judgement.state in ALARMED and growth.is_growing
+            found = with_partly_kept(found, growth, counters) if is_alarmed else found
+        is_refuted = self._tried.was_in_vain("collect", metric, Cause.COLLECTOR_OFF)
+        return found if is_refuted else with_idle_collector(found, growth, measured)
 
     def _of_earlier_rise(
         self,

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kmonitor.hub.judge.causes import Remedy
+from kmonitor.hub.judge.causes import Cause, Remedy
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     EpochEnded,
@@ -109,6 +109,11 @@ class TriedActions:
             in_vain |= _COLLECT_IN_SCRIPT
         advice = [each for each in verdict.advice if each not in in_vain]
         return replace(verdict, tried=tried, advice=advice)
+
+    def was_in_vain(self, action: str, metric: VerdictMetric, cause: Cause) -> bool:
+        """True if the action gave nothing back when this cause, or none, had been named."""
+        tried = self._against(metric, cause.name.lower())
+        return any(each.action == action and not each.did_help for each in tried)
 
     def _against(self, metric: VerdictMetric, cause: str) -> list[TriedAction]:
         found: list[TriedAction] = []

@@ -93,7 +93,9 @@ def _of_memory(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> 
         values += _unread_children(units)
     if kind in COUNTED_WITHIN and not is_short:
         return _by_steps(values, units)
-    return spread_stairs(_without_batches(metric, values, units), _RISES)
+    return spread_stairs(
+        _without_batches(metric, _without_diagnoses(values, units), units), _RISES
+    )
 
 
 _RISES: Final = 2.0**20
@@ -149,6 +151,23 @@ def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
         return values
     even: Floats = np.linspace(steps[0], steps[-1], len(steps), dtype=np.float64)
     return np.interp(even, steps[is_finite], values[is_finite])
+
+
+def _without_diagnoses(values: Floats, units: Sequence[Unit]) -> Floats:
+    """Values as if units with a diagnosis had changed as the others do.
+
+    It collects garbage and traces allocations: a step in the level, and no evidence on growth.
+    """
+    is_diagnosed = np.array([unit.is_diagnosed for unit in units])
+    if not is_diagnosed.any() or np.mean(is_diagnosed) > _MOST_DIAGNOSED:
+        return values
+    rises = np.diff(values)
+    is_read = np.isfinite(rises)
+    usual = rises[is_read & ~is_diagnosed[1:]]
+    if not len(usual):
+        return values
+    steps = np.where(is_read & is_diagnosed[1:], rises - median(usual), 0.0)
+    return values - np.concatenate(([0.0], np.cumsum(steps)))
 
 
 def _without_batches(metric: VerdictMetric, values: Floats, units: Sequence[Unit]) -> Floats:
@@ -240,6 +259,18 @@ def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:
 
 _FEW_SAMPLES: Final = 3
 
+_DIAGNOSIS_FREES: Final = frozenset(
+    {
+        CounterKind.ALLOCATOR_BYTES,
+        CounterKind.BLOCKS,
+        CounterKind.NATIVE_BYTES,
+        CounterKind.FREE_BYTES,
+    }
+)
+
+_MOST_DIAGNOSED: Final = 1 / 3
+"""Share of the units beyond which diagnoses are no exception."""
+
 _MOST_LARGER: Final = 0.2
 """Share of the units beyond which larger batches are no exception."""
 
@@ -259,7 +290,10 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
     ]
     if metric == "ram":
-        found += [Counter(kind, _array(map(read, units))) for kind, read in _OF_MEMORY.items()]
+        for kind, read in _OF_MEMORY.items():
+            values = _array(map(read, units))
+            is_freed = kind in _DIAGNOSIS_FREES
+            found.append(Counter(kind, _without_diagnoses(values, units) if is_freed else values))
     if metric == "vram":
         in_use = _array(unit.low.get("device_allocator", _on_host(unit)) for unit in units)
         found.append(Counter(CounterKind.ALLOCATOR_BYTES, in_use))

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from kmonitor.hub.judge.bounded_places import FilledPlaces
 from kmonitor.hub.judge.detectors import UnitKind
-from kmonitor.hub.judge.first_epoch import FirstEpochSamples
+from kmonitor.hub.judge.first_epoch import FirstEpochSamples, FitPlan
 from kmonitor.hub.judge.growth import MAX_UNITS
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (
     EPOCH_PARTS,
     ActionRecord,
+    Diagnosis,
     EpochEnded,
     EpochStarted,
     Event,
@@ -103,7 +104,7 @@ KEPT_UNITS: Final = 2 * MAX_UNITS
 
 _HEAP_COUNTS: Final = (
     *("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"),
-    *("malloc_largest_free_bytes", "malloc_arenas"),
+    *("malloc_largest_free_bytes", "malloc_arenas", "objects_to_full_collection"),
 )
 """Fields that an epoch's end and its unit have in common."""
 
@@ -114,32 +115,6 @@ _NEAR_S: Final = 3600.0
 """Time to the end of what others use too, seconds, that is near if the run's end is unknown."""
 
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
-
-
-@dataclass(slots=True)
-class FitPlan:
-    """Plan of a fit and its progress.
-
-    Attributes:
-        epochs: Planned epochs; 0: unknown.
-        steps: Steps of an epoch; None: unknown.
-        epochs_ended: Epochs that have ended so far.
-        steps_ended: Steps of those epochs.
-        cache_steps: Steps after which a cache of its data is full; None without one.
-        cache_bytes: Size of the full cache; None: unknown.
-    """
-
-    epochs: int = 0
-    steps: int | None = None
-    epochs_ended: int = 0
-    steps_ended: int = 0
-    cache_steps: int | None = None
-    cache_bytes: float | None = None
-
-    @property
-    def fills_cache(self) -> bool:
-        """True if a cache of the data was not full yet at the last epoch's end."""
-        return self.cache_steps is not None and self.steps_ended < self.cache_steps
 
 
 @dataclass(slots=True)
@@ -160,6 +135,7 @@ class Unit:
         registered: Functions registered with the runtime, in a part of an epoch.
         python_blocks: Blocks in use in Python's allocator, at the end of its last epoch.
         full_collections: Full garbage collections of the process, at the end of its last epoch.
+        objects_to_full_collection: New objects until Python makes one; 0: never.
         malloc_bytes: Memory in use in malloc, at the end of its last epoch.
         malloc_free_bytes: Freed memory that malloc keeps, at the end of its last epoch.
         malloc_largest_free_bytes: Largest part of that in one arena.
@@ -183,6 +159,7 @@ class Unit:
         first_input_s: Part of that for input before the first steps of its epochs.
         cpu_s: Processor time of the process, as in `EpochParts`; NaN: unknown.
         callback_times: Seconds in callbacks, by part ("callbacks" or "checkpoints") and class.
+        is_diagnosed: True if *Diagnose* collected garbage in it, or traced allocations.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
         fit: Start of the fit that its last epoch belongs to.
     """
@@ -199,6 +176,7 @@ class Unit:
     registered: float = math.nan
     python_blocks: float = math.nan
     full_collections: float = math.nan
+    objects_to_full_collection: float = math.nan
     malloc_bytes: float = math.nan
     malloc_free_bytes: float = math.nan
     malloc_largest_free_bytes: float = math.nan
@@ -222,8 +200,15 @@ class Unit:
         default_factory=dict[tuple[str, str], float]
     )
     steps: int = 0
+    is_diagnosed: bool = False
     kind: tuple[int, int | None] = (0, None)
     fit: FitStarted | None = None
+
+    @property
+    def is_collector_off(self) -> bool:
+        """True if Python looks for garbage among all objects never, or once they have doubled."""
+        needed = self.objects_to_full_collection
+        return needed == 0.0 or needed > self.python_blocks
 
     def measured(self, name: str, low: float, high: float) -> None:
         """Add samples of a level, of which these are the smallest and largest, bytes."""
@@ -469,6 +454,9 @@ class RunUnits:
                 self._restart(t_s)
             case LimitsInForce():
                 self.limits = event.limits
+            case Diagnosis():
+                for unit in self._open.values():
+                    unit.is_diagnosed = True
             case FieldSources():
                 self._sources(event)
             case _:

@@ -57,6 +57,11 @@ def counted_advice_text(code: str) -> str:
         "pool_once": tr(
             "create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool"
         ),
+        "check_child": tr(
+            "check what the child process keeps: what is put into a Manager's list or dict, or"
+            " sent to a process, stays until it is removed there; workers of a Pool can be"
+            " replaced: maxtasksperchild"
+        ),
         "fewer_workers": tr(
             "start fewer workers, or new ones for each epoch (a Pool: maxtasksperchild)"
         ),

@@ -295,6 +295,7 @@ def kept_advice_text(code: str, verdict: Verdict) -> str:
         ).format(place=place),
         **_limit_texts(place),
         **_registration_texts(),
+        **_search_texts(verdict),
         "small_logs": tr(
             "keep only the numbers in history.history: arrays that callbacks put into the logs"
             " stay there"
@@ -339,6 +340,46 @@ def _registration_texts() -> dict[str, str]:
             "keep the database in a file instead of :memory:, and close connections that are done"
         ),
     }
+
+
+def _search_texts(verdict: Verdict) -> dict[str, str]:
+    """Advice where what retains memory was not found, or no part of the script does."""
+    objects = numerous_objects(verdict)
+    line = next((one.name for one in verdict.grew_with if one.kind == "python_bytes"), "")
+    collect = tr("leave out {what}, or call gc.collect() after each {unit}")
+    return {
+        "find_holder": tr(
+            "find the list, dict or attribute that keeps the {kind} objects: gc.get_referrers()"
+            " of one of them shows it; keep only what you need of them"
+        ).format(kind=objects),
+        "look_at_line": tr(
+            "look at {line}: find the list, dict or attribute that keeps what is created there"
+        ).format(line=line),
+        "bisect": tr(
+            "leave out one callback or part of the script at a time, until it no longer grows"
+        ),
+        "other_malloc": tr("start the script with MALLOC_ARENA_MAX=2, or with jemalloc"),
+        "enable_collector": collect.format(what=f"{verdict.name}()", unit=unit_name(verdict)),
+    }
+
+
+def numerous_objects(verdict: Verdict) -> str:
+    """Type of objects that a diagnosis saw become more numerous; empty if there is none."""
+    names = (one.name for one in verdict.grew_with if one.kind == "kept_objects")
+    return "" if verdict.kept is not None else next(names, "")
+
+
+def collector_text(verdict: Verdict) -> str:
+    """Cause of growth while Python's garbage collector is off."""
+    if verdict.name == "gc.disable":
+        return tr(
+            "Python's garbage collector is off (gc.disable), so objects that refer to each other"
+            " are never freed"
+        )
+    return tr(
+        "Python's garbage collector hardly runs (gc.set_threshold), so objects that refer to each"
+        " other are not freed"
+    )
 
 
 def correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:

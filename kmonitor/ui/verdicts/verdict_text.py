@@ -20,6 +20,7 @@ from kmonitor.ui.verdicts.counted_text import (
     retainers_text,
 )
 from kmonitor.ui.verdicts.kept_text import (
+    collector_text,
     correlated_growth_text,
     filling_cache_text,
     filling_place_text,
@@ -28,6 +29,7 @@ from kmonitor.ui.verdicts.kept_text import (
     is_about_full_place,
     kept_advice_text,
     kept_text,
+    numerous_objects,
     retained_text,
 )
 from kmonitor.ui.verdicts.time_text import (
@@ -145,13 +147,12 @@ def more_known_text(verdict: Verdict) -> str:
     is_passing = verdict.cause in {"filling", "buffer", "arenas", "uncollected"}
     if is_by_samples or (is_passing and not is_about_full_place(verdict)):
         return ""  # it is judged on as samples come
-    left = MIN_UNITS - verdict.units
-    if verdict.state == "measuring" and left <= 0:
-        is_rise = _is_sure_rise(verdict)
+    is_rising = verdict.state == "rising"
+    left = MIN_UNITS + MORE_UNITS * is_rising - verdict.units
+    if left <= 0:
         uneven = tr("rises too unevenly to judge so far")
+        is_rise = is_rising or _is_sure_rise(verdict)
         return uneven if is_rise else tr("varies too much to judge so far")
-    if verdict.state == "rising":
-        left = max(1, MIN_UNITS + MORE_UNITS - verdict.units)
     left_s = max(1.0, left * verdict.unit_s)
     return tr("next verdict in about {time}").format(time=duration_text(left_s))
 
@@ -289,6 +290,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
             " kmonitor has not found what retains it"
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
+        "collector_off": collector_text(verdict),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
         "arenas": _arenas_text(verdict.arenas),
         "uncollected": tr("Python objects accumulate between full collections; Collect runs one"),
@@ -309,8 +311,18 @@ def _memory_cause_text(verdict: Verdict) -> str:
         return f"{built}; {retained_text(verdict, verdict.kept)}"
     if name and verdict.cause in {"retained_traces", "disused_traces", "blocks"}:
         return _with_rate(f"{texts[verdict.cause]} ({name})", verdict)
-    text = _line_text(verdict) if name else ""
+    text = _numerous_text(verdict) or (_line_text(verdict) if name else "")
     return _with_rate(text or texts.get(verdict.cause, ""), verdict)
+
+
+def _numerous_text(verdict: Verdict) -> str:
+    """Cause with objects that became more numerous; empty without such, or where more is known."""
+    objects = numerous_objects(verdict)
+    if not objects or verdict.cause not in {"malloc", "tensors", "unknown"}:
+        return ""
+    return tr(
+        "there are more and more {kind} objects; kmonitor has not found what retains them"
+    ).format(kind=objects)
 
 
 def _line_text(verdict: Verdict) -> str:
@@ -318,6 +330,9 @@ def _line_text(verdict: Verdict) -> str:
     texts = {
         "python": tr(
             "memory allocated by Python is not freed; most of it was allocated at {line}"
+        ),
+        "workers": tr(
+            "child processes of the training process are using more and more memory, mainly {line}"
         ),
         "malloc": tr(
             "of what Python allocates in an epoch and still holds at its end, most is from {line},"

@@ -354,8 +354,11 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         ram_process_bytes: Memory of this process at that moment, as in `Sample`.
         threads: Number of threads at that moment.
         python_blocks: Blocks in use in Python's allocator, each of at most 512 bytes. This field
-            and the five below are None at the ends of some short epochs.
+            and the six below are None at the ends of some short epochs.
         full_collections: Number of full garbage collections by Python.
+        objects_to_full_collection: New objects of Python, less those freed, after which it
+            collects garbage among all objects, by its three thresholds; 0: never, its collector is
+            off.
         malloc_bytes: Memory in use in the C library's malloc, including what Python took from it.
         malloc_free_bytes: Freed memory that malloc keeps.
         malloc_largest_free_bytes: Largest part of it in one arena.
@@ -378,6 +381,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     threads: Count | None = None
     python_blocks: Amount | None = None
     full_collections: Amount | None = None
+    objects_to_full_collection: Amount | None = None
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
     malloc_largest_free_bytes: Amount | None = None

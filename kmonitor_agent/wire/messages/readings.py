@@ -365,8 +365,9 @@ class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             "other"; for threads "thread"; for processes "child" or "zombie"; "block" for shared
             memory.
         name: Path or name, with "*" in place of numbers, without those of folders that all share:
-            "data3/part-*.bin"; hashed when private; may be empty.
-        count: Number of them.
+            "data3/part-*.bin"; for the memory of one child with its process id; hashed when
+            private; may be empty.
+        count: Number of them; for "children_memory" their bytes.
     """
 
     kind: Name
@@ -378,7 +379,7 @@ class ResourcesNamed(Event, frozen=True, tag="resources"):
     """Descriptors, threads, children or blocks by name; sent at first and while they become more.
 
     Attributes:
-        metric: "open_files", "threads", "processes" or "shared_memory".
+        metric: "open_files", "threads", "processes", "shared_memory" or "children_memory".
         named: The most numerous, at most 32.
     """
 

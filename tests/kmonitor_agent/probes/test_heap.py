@@ -4,6 +4,7 @@ import ctypes
 import gc
 import sys
 import threading
+from collections.abc import Generator
 
 import pytest
 
@@ -88,9 +89,32 @@ def test_the_newest_counts_have_their_sources():
     assert set(heap.newest) == {
         "python_blocks",
         "full_collections",
+        "objects_to_full_collection",
         "malloc_bytes",
         "malloc_free_bytes",
         "malloc_largest_free_bytes",
         "malloc_arenas",
     }
     assert all(each.source or each.absent for each in heap.newest.values())
+
+
+@pytest.fixture
+def _collector() -> Generator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_collector")
+def test_a_collector_that_is_off_never_makes_a_full_collection():
+    heap = HeapCounts()
+    gc.set_threshold(100, 5, 20)
+    found = [heap.read()["objects_to_full_collection"].value]
+    gc.disable()
+    found.append(heap.read()["objects_to_full_collection"].value)
+    gc.enable()
+    gc.set_threshold(0)
+    found.append(heap.read()["objects_to_full_collection"].value)
+
+    assert found == [10_000.0, 0.0, 0.0]

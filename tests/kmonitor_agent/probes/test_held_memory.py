@@ -229,6 +229,7 @@ def test_a_fork_without_shares_counts_beyond_its_parent(tmp_path: Path):
 
     assert first == 30 * MIB
     assert family.children_bytes({7}, pages) == 35 * MIB
+    assert family.by_child == {7: 35 * MIB}
 
 
 def test_a_child_that_cannot_be_read_is_left_out_of_the_shares(tmp_path: Path):

@@ -23,6 +23,7 @@ from kmonitor_agent.probes.tasks import (
     TasksLeft,
     describe_processes,
     describe_threads,
+    memory_by_name,
     read_process_stat,
 )
 from tests.support.made_up_proc import MadeUpProc
@@ -200,3 +201,18 @@ def test_a_working_folder_that_is_gone_has_no_disk(
 
     assert fields["disk_used_bytes"].absent == "no such folder"
     assert fields["temp_disk_used_bytes"].value
+
+
+def test_memory_of_children_is_named_by_process_or_by_pool(tmp_path: Path):
+    for pid in (70, 71, 72, 73):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "comm").write_text("python\n")
+    names = {71: "SyncManager-1", 72: "SpawnPoolWorker-2", 73: "SpawnPoolWorker-3"}
+
+    found = memory_by_name({70: 5, 71: 900, 72: 40, 73: 50}, names, tmp_path)
+
+    assert [(each.name, each.count) for each in found] == [
+        ("SyncManager-1 (pid 71)", 900),
+        ("SpawnPoolWorker-*", 90),
+        ("python (pid 70)", 5),
+    ]

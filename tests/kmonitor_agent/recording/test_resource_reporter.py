@@ -159,3 +159,29 @@ def test_checkpoints_are_where_callbacks_say(callbacks: list[Any], expected: Pat
 
 def test_without_a_fit_no_folder_is_known():
     assert checkpoint_folder(None) is None
+
+
+class _Started:
+    """Child process of a class of the script's, whose name is a property."""
+
+    def __init__(self, pid: int, name: str) -> None:
+        self._popen = SimpleNamespace(pid=pid)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        raise AssertionError
+
+
+def test_children_have_the_names_that_python_gave_them(monkeypatch: pytest.MonkeyPatch):
+    started = {_Started(71, "SyncManager-1")}
+    monkeypatch.setattr("multiprocessing.process._children", started)
+    monkeypatch.setattr(ProcessMemory, "by_child", lambda _self: {71: 900})
+    said: list[Event] = []
+
+    reporter(said).report({"ram_children_bytes": 900.0})
+
+    [event] = said
+    assert isinstance(event, ResourcesNamed)
+    assert event.metric == "children_memory"
+    assert [(each.name, each.count) for each in event.named] == [("SyncManager-1 (pid 71)", 900)]

@@ -160,15 +160,32 @@ class Diagnoses:
         return None
 
 
+_OPEN: Final = frozenset({Cause.MALLOC, Cause.TENSORS, Cause.UNKNOWN})
+"""Causes that a type of objects which became more numerous makes clearer."""
+
+
 def with_diagnosis(found: GrowthExplanation, diagnosed: DiagnosedGrowth) -> GrowthExplanation:
-    """The explanation with what diagnoses add to it, and without advice to repeat them."""
-    if diagnosed.is_complete or diagnosed.lines or diagnosed.line:
-        advice = tuple(each for each in found.advice if each is not Remedy.DIAGNOSE)
-        found = replace(found, advice=advice)
-    if found.cause is not Cause.MALLOC:
+    """The explanation with what diagnoses add to it, and what to do next instead of another."""
+    objects = diagnosed.objects if found.cause in _OPEN else None
+    if objects is not None:
+        found = replace(found, because=(*found.because, objects))
+    if found.cause is Cause.MALLOC:
+        found = replace(found, function=diagnosed.line or None)
+    if not (diagnosed.is_complete or diagnosed.lines or diagnosed.line):
         return found
-    objects = () if diagnosed.objects is None else (diagnosed.objects,)
-    return replace(found, function=diagnosed.line or None, because=(*found.because, *objects))
+    next_step = _next_step(found, diagnosed)
+    advice = (next_step if each is Remedy.DIAGNOSE else each for each in found.advice)
+    return replace(found, advice=tuple(each for each in advice if each is not None))
+
+
+def _next_step(found: GrowthExplanation, diagnosed: DiagnosedGrowth) -> Remedy | None:
+    """Advice in place of another diagnosis; None with a cause that has others."""
+    if found.cause is Cause.PYTHON and diagnosed.lines:
+        return Remedy.LOOK_AT_LINE
+    if found.cause not in _OPEN | {Cause.PYTHON}:
+        return None
+    is_named = found.cause in _OPEN and diagnosed.objects is not None
+    return Remedy.FIND_HOLDER if is_named else Remedy.BISECT
 
 
 _HOLD: Final = frozenset({"builtins.function", "builtins.cell"})

@@ -67,6 +67,8 @@ def with_resources(
     """
     if found.cause is Cause.BLOCKS:
         return _with_block_names(found, growth, named.get("shared_memory", ()))
+    if found.cause is Cause.WORKERS:
+        return replace(found, function=_growing_child(named.get("children_memory", ())))
     is_sized = any(one.kind is CounterKind.PYTHON_BYTES for one in found.because)
     if found.cause not in _OPEN or is_sized:
         return found
@@ -120,6 +122,17 @@ def _with_block_names(
         return found
     because = tuple(replace(one, function=name) for one in found.because)
     return replace(found, function=name, because=because)
+
+
+def _growing_child(tables: Tables) -> str | None:
+    """Name of the child processes that grow most, if that is most of their growth; else None."""
+    grown = grown_names(tables)
+    most = max(grown, key=lambda each: grown[each], default=None)
+    is_most = most is not None and grown[most] >= _MOST_OF_CHILDREN * sum(grown.values())
+    return most.name or None if most is not None and is_most else None
+
+
+_MOST_OF_CHILDREN: Final = 0.5
 
 
 def _growth_of_count(values: Floats) -> Slope | None:

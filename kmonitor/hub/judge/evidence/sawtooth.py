@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.hub.judge.growth import MAX_UNITS, RAM_FLOOR, judge_growth
+from kmonitor.hub.judge.growth import MAX_UNITS, has_rising_lows
 from kmonitor.hub.judge.statistics import Floats
 
 LEAST_HEIGHT: Final = 6 * 2.0**20
@@ -98,19 +98,6 @@ def is_usual_tooth(held: Floats, ram: Floats, room: float | None) -> bool:
     grown = max(float(values[-1] - values[floor]) for values in (held, ram))
     left = _highest(held, last) - grown
     return left >= 0.0 and (room is None or left <= room)
-
-
-def has_rising_lows(held: Floats, lows: Sequence[int]) -> bool:
-    """True if memory grows from low to low: a leak, with garbage or without.
-
-    Args:
-        held: Memory in use or garbage, bytes, one value per unit, `[n]`.
-        lows: Indices of the units in which garbage was freed, rising.
-    """
-    if len(lows) < _LAST_TEETH:
-        return False
-    x = np.arange(lows[0], lows[-1] + 1)
-    return judge_growth(np.interp(x, lows, held[list(lows)]), RAM_FLOOR).is_growing
 
 
 def _highest(values: Floats, last: Sequence[_Tooth]) -> float:

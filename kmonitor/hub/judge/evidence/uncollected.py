@@ -25,10 +25,15 @@ Held memory is the sum of malloc's memory in use and Python's blocks, which are 
 of the process says little about a collection, as malloc keeps freed memory. But it must grow with
 held memory: pages that a library maps by itself are no Python objects.
 
+Where the script has switched the collector off, nothing ends the rise: there is no excuse, and
+growth whose holder is unknown is explained by that, unless a full collection showed that the
+objects are in use.
+
 Rejected: to wait for a collection whatever grows, as blocks rise beside many leaks of arrays. And
 to trigger one: it takes seconds with many objects, and is the user's to ask for.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -37,14 +42,19 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import theil_sen_slope
-from kmonitor.hub.judge.causes import UNCOLLECTED, GrowthExplanation
+from kmonitor.base.trend import median, theil_sen_slope
+from kmonitor.hub.judge.causes import (
+    UNCOLLECTED,
+    Cause,
+    GrowthExplanation,
+    with_collector_off,
+)
 from kmonitor.hub.judge.counters import BYTES_A_BLOCK, CounterGrowth, CounterKind
 from kmonitor.hub.judge.evidence.sawtooth import (
     LEAST_HEIGHT,
-    has_rising_lows,
     is_usual_tooth,
 )
+from kmonitor.hub.judge.growth import Growth, has_rising_lows
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 
@@ -131,9 +141,17 @@ def uncollected_growth(
         return NoAlarm.TOOTH if is_usual_tooth(ram, ram, room) else None
     freed = _freed(heap)
     found = _excuse(heap, freed, room)
+    newest = _newest_counted(units)
+    if found is NoAlarm.GARBAGE and newest is not None and newest.is_collector_off:
+        return None
     if found is not None and any(one.part >= _GIVEN_BACK for one in freed):
         return replace(UNCOLLECTED, because=tuple(grew_with))
     return found
+
+
+def _newest_counted(units: Sequence[Unit]) -> Unit | None:
+    """The last unit with these counts; not every short one has them."""
+    return next((unit for unit in reversed(units) if math.isfinite(unit.python_blocks)), None)
 
 
 def _excuse(heap: _Heap, freed: Sequence[_Freed], room: float | None) -> NoAlarm | None:
@@ -214,3 +232,35 @@ def _freed(heap: _Heap) -> list[_Freed]:
         blocks = float(heap.blocks[at - 1] - heap.blocks[at])
         found.append(_Freed(at, given / grown, given / max(1.0, blocks)))
     return found
+
+
+_MOSTLY: Final = 0.7
+"""Share of the units in which blocks become more."""
+
+_ONE_A_UNIT: Final = 0.9
+
+_OPEN: Final = frozenset({Cause.MALLOC, Cause.PYTHON, Cause.TENSORS, Cause.UNKNOWN})
+"""Causes that do not say what keeps memory."""
+
+
+def with_idle_collector(
+    found: GrowthExplanation, growth: Growth, units: Sequence[Unit]
+) -> GrowthExplanation:
+    """The explanation with a collector that is off, if that explains what nothing else does.
+
+    Args:
+        units: Units in which memory was measured, to which the indices of `growth` refer.
+    """
+    newest = _newest_counted(units)
+    if found.cause not in _OPEN or newest is None or not newest.is_collector_off:
+        return found
+    blocks = np.array([unit.python_blocks for unit in units[growth.first : growth.last + 1]])
+    added = np.diff(blocks[np.isfinite(blocks)])
+    if not len(added) or median(added) < _ONE_A_UNIT or np.mean(added > 0.0) < _MOSTLY:
+        return found
+    heap = _heap_of(units)
+    freed = [] if heap is None else _freed(heap)
+    if freed and freed[-1].part < _SURVIVED:
+        return found
+    is_off = newest.objects_to_full_collection == 0.0
+    return with_collector_off(found, "gc.disable" if is_off else "gc.set_threshold")

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kmonitor.ui.verdicts.verdict_text import verdict_headline
+from kmonitor.ui.verdicts.verdict_text import advice_of, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
     FitStarted,
+    NamedResource,
+    ResourcesNamed,
     Sample,
     Verdict,
 )
@@ -81,3 +83,52 @@ def test_children_that_do_not_go_on_growing_are_no_alarm(children_mib: Children,
 
     assert first_alarm(verdicts) is None
     assert verdicts[-1].state == "steady"
+
+
+def test_readings_that_meet_one_unit_or_two_are_about_even():
+    appended = (0, 1, 2, 3, 5, 6, 7, 8, 9, 9, 10, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 24)
+    verdicts = ram_verdicts(run(lambda n: 330.0 + 3.0 * appended[int(n)], 22, each_s=0.6))
+    alarm = first_alarm(verdicts)
+
+    assert alarm is not None
+    assert alarm.unit <= 12
+    assert alarm.cause == "workers"
+
+
+def test_child_process_that_grows_is_named():
+    events = list(run(lambda n: 30.0 + 4.0 * n, 20))
+    tables = [
+        ResourcesNamed(
+            t_s=each.t_s + 0.01,
+            metric="children_memory",
+            named=[
+                NamedResource("child", "SyncManager-1 (pid 71)", int(30 + 4.0 * each.epoch)),
+                NamedResource("child", "python (pid 70)", 12),
+            ],
+        )
+        for each in events
+        if isinstance(each, EpochStarted)
+    ]
+    alarm = first_alarm(ram_verdicts(sorted([*events, *tables], key=lambda each: each.t_s)))
+
+    assert alarm is not None
+    assert (alarm.cause, alarm.name) == ("workers", "SyncManager-1 (pid 71)")
+    assert "mainly SyncManager-1 (pid 71)" in verdict_headline(alarm)
+    assert "Manager" in advice_of(alarm)[0].text
+
+
+def test_no_child_is_named_if_several_grow_alike():
+    events = list(run(lambda n: 30.0 + 4.0 * n, 20))
+    tables = [
+        ResourcesNamed(
+            t_s=each.t_s + 0.01,
+            metric="children_memory",
+            named=[NamedResource("child", name, 10 + each.epoch) for name in ("a", "b", "c")],
+        )
+        for each in events
+        if isinstance(each, EpochStarted)
+    ]
+    alarm = first_alarm(ram_verdicts(sorted([*events, *tables], key=lambda each: each.t_s)))
+
+    assert alarm is not None
+    assert (alarm.cause, alarm.name) == ("workers", "")

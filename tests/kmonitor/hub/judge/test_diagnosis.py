@@ -53,18 +53,7 @@ def test_malloc_is_native_code_once_lines_of_python_were_compared():
     found = explain_growth(GROWING, grew(K.NATIVE_BYTES), is_compared=True)
 
     assert found is not None
-    assert (found.cause, found.advice) == (Cause.NATIVE, (Remedy.RESTART,))
-
-
-@pytest.mark.parametrize("kind", [K.BLOCKS, K.ALLOCATOR_BYTES, K.NATIVE_BYTES, K.FUNCTIONS])
-def test_lines_that_were_compared_are_not_to_be_compared_again(kind: CounterKind):
-    before = explain_growth(GROWING, grew(kind))
-    after = explain_growth(GROWING, grew(kind), is_compared=True)
-
-    assert before is not None
-    assert after is not None
-    assert Remedy.DIAGNOSE in before.advice
-    assert Remedy.DIAGNOSE not in after.advice
+    assert (found.cause, found.advice) == (Cause.NATIVE, (Remedy.BISECT, Remedy.RESTART))
 
 
 def test_nothing_is_made_of_counters_that_do_not_grow():

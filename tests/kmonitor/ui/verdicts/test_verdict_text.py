@@ -113,6 +113,15 @@ def test_what_has_been_measured_for_long_has_no_time_when_more_is_known():
     assert rises == "measuring: rises too unevenly to judge so far"
 
 
+def test_a_rise_gets_no_new_time_once_the_announced_verdict_has_not_come():
+    rising = replace(LEAK, state="rising", cause="", unit_s=1.0)
+
+    texts = [verdict_headline(replace(rising, units=n)) for n in (13, 14, 40)]
+
+    assert "next verdict in about" in texts[0]
+    assert all(each.endswith("rises too unevenly to judge so far") for each in texts[1:])
+
+
 def test_a_run_that_has_ended_measures_nothing_more():
     verdict = replace(LEAK, state="measuring", units=4, cause="", per="fit")
 
@@ -703,6 +712,12 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
         "register_once",
         "exit_once",
         "database_in_file",
+        "find_holder",
+        "look_at_line",
+        "bisect",
+        "other_malloc",
+        "enable_collector",
+        "check_child",
     ],
 )
 def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):

@@ -8,12 +8,16 @@ malloc handed out and keeps, MiB, and Python's blocks, thousands, at the ends of
 from collections.abc import Collection, Iterator, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor.ui.verdicts.verdict_text import verdict_headline
+from kmonitor.ui.verdicts.verdict_text import advice_of, verdict_headline
 from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    EpochEnded,
     Event,
     FitStarted,
+    Footprint,
     KeptObjects,
     ObjectsCounted,
     Verdict,
@@ -76,6 +80,7 @@ def run(
     *,
     ram_of_mib: float = 16_000.0,
     kept_mib: float = 0.0,
+    full_after: float | None = None,
 ) -> Iterator[Event]:
     """A fit whose epochs end with that; all garbage is collected in some of them."""
     yield FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)
@@ -97,6 +102,7 @@ def run(
             malloc_free_bytes=free * MIB,
             python_blocks=1000.0 * blocks,
             full_collections=float(collections),
+            objects_to_full_collection=full_after,
         )
 
 
@@ -299,3 +305,106 @@ def test_memory_that_was_taken_at_once_and_given_back_excuses_no_leak():
 
     assert alarm is not None
     assert alarm.unit <= 20
+
+
+OFF = 0.0
+RARE = 5e9
+"""New objects until a full collection, where the collector is off, or its thresholds are high."""
+
+
+@pytest.mark.parametrize(
+    ("full_after", "name", "words"),
+    [
+        (OFF, "gc.disable", "collector is off (gc.disable)"),
+        (RARE, "gc.set_threshold", "collector hardly runs (gc.set_threshold)"),
+    ],
+)
+def test_a_collector_that_is_off_is_the_cause_of_growth_without_another(
+    full_after: float, name: str, words: str
+):
+    alarm = first_alarm(ram_verdicts(run(growing(ARRAYS, 30), full_after=full_after)))
+
+    assert alarm is not None
+    assert (alarm.cause, alarm.name, alarm.unit <= 15) == ("collector_off", name, True)
+    assert alarm.advice == ["collect", "enable_collector", "diagnose"]
+    assert words in verdict_headline(alarm)
+    assert advice_of(alarm)[1].text.startswith(f"leave out {name}(), or call gc.collect()")
+
+
+def test_a_collector_with_usual_thresholds_is_no_cause():
+    alarm = first_alarm(ram_verdicts(run(growing(ARRAYS, 30), full_after=84_000.0)))
+
+    assert alarm is not None
+    assert alarm.cause == "malloc"
+
+
+def test_objects_do_not_wait_for_a_collector_that_is_off():
+    alarm = first_alarm(ram_verdicts(run(growing(OBJECTS, 30), full_after=OFF)))
+
+    assert alarm is not None
+    assert alarm.cause == "collector_off"
+
+
+def test_what_the_script_keeps_comes_before_a_collector_that_is_off():
+    alarm = first_alarm(ram_verdicts(run(growing(ARRAYS, 30), kept_mib=5.0, full_after=OFF)))
+
+    assert alarm is not None
+    assert (alarm.cause, alarm.kept and alarm.kept.place) == ("kept", "Log.rows")
+
+
+def test_memory_that_a_full_collection_left_does_not_wait_for_one():
+    verdicts = ram_verdicts(run(growing(ARRAYS, 40, {20}), {20}, full_after=OFF))
+
+    assert verdicts[18].cause == "collector_off"
+    assert verdicts[-1].state in ALARMED_STATES
+    assert verdicts[-1].cause == "malloc"
+
+
+def test_a_collector_that_is_off_is_no_alarm_without_growth():
+    verdicts = ram_verdicts(run(growing((0.1, 0.0), 30), full_after=OFF))
+
+    assert first_alarm(verdicts) is None
+    assert {one.cause for one in verdicts} == {""}
+
+
+def test_a_script_that_collects_by_itself_has_usual_teeth():
+    collected = range(5, 60, 5)
+    epochs = growing(ARRAYS, 60, collected, survives=0.0)
+    verdicts = ram_verdicts(run(epochs, collected, full_after=OFF))
+
+    assert first_alarm(verdicts) is None
+
+
+def test_a_collector_that_is_off_stays_the_cause_in_epochs_without_counts():
+    counts = dict.fromkeys(("python_blocks", "full_collections", "malloc_bytes"))
+    events = [
+        replace(each, **counts, objects_to_full_collection=None)
+        if isinstance(each, EpochEnded) and each.epoch % 3 == 0
+        else each
+        for each in run(growing(ARRAYS, 30), full_after=OFF)
+    ]
+    verdicts = [one for one in ram_verdicts(events) if one.state in ALARMED_STATES]
+
+    assert {one.cause for one in verdicts} == {"collector_off"}
+
+
+@pytest.mark.parametrize(("freed_mib", "cause"), [(60.0, "collector_off"), (0.0, "malloc")])
+def test_a_collector_that_is_off_is_refuted_by_a_collect_in_vain(freed_mib: float, cause: str):
+    t_s = 20 * EPOCH_S - 0.05
+    before, after = (Footprint(ram_process_bytes=m * MIB) for m in (400.0, 400.0 - freed_mib))
+    collect = ActionRecord(
+        t_s,
+        action="collect",
+        ok=True,
+        requested_by="ann",
+        fit=1,
+        epoch=19,
+        seconds=0.1,
+        before=before,
+        after=after,
+    )
+    events = [*run(growing(ARRAYS, 40), full_after=OFF), collect]
+    verdicts = ram_verdicts(sorted(events, key=lambda each: each.t_s))
+
+    assert verdicts[18].cause == "collector_off"
+    assert (verdicts[-1].state in ALARMED_STATES, verdicts[-1].cause) == (True, cause)
