@@ -4,7 +4,7 @@ Each judgement is of one window, and carries what it rests on.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
