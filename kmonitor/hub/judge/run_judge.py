@@ -59,7 +59,7 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.slowness.even_steps import with_even_steps
+from kmonitor.hub.judge.slowness.even_steps import steps_alone
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
@@ -327,7 +327,7 @@ class RunJudge:
             measured = timed
             judgement, alarm = judge_uneven(measured, before)
         else:
-            measured = with_even_steps(measured) if metric == "step_time" else measured
+            measured = steps_alone(measured) if metric == "step_time" else measured
             judgement, alarm = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarm
         judgement = self._after_slowdown(metric, judgement, len(measured))
