@@ -251,9 +251,8 @@ class Unit:
             self.measured_at_end("ram", ram)
             if event.malloc_free_bytes is not None and event.malloc_largest_free_bytes is not None:
                 ram -= event.malloc_free_bytes - event.malloc_largest_free_bytes
-                self.at_end["ram_of_one_arena"] = min(
-                    ram, self.at_end.get("ram_of_one_arena", ram)
-                )
+                least = self.at_end.get("ram_of_one_arena", ram)
+                self.at_end["ram_of_one_arena"] = min(ram, least)
         if event.threads is not None:
             self.measured_at_end("threads", event.threads)
         if event.allocator_in_use_bytes is not None:

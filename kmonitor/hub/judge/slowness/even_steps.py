@@ -6,49 +6,29 @@ time: no step of it is slower.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
-from kmonitor.hub.judge.slowness.parts import OF_STEPS
+from kmonitor.hub.judge.slowness.parts import WITHIN_STEPS
 from kmonitor.hub.judge.units import Unit
 
-_BY_STEPS: Final = OF_STEPS | {"compute"}
+
+def with_callbacks_in_steps(units: Sequence[Unit]) -> list[Unit]:
+    """The units with what callbacks do between epochs as other work: no step is slower by it."""
+    return [_with_callbacks_in_steps(unit) for unit in units]
 
 
-def steps_alone(units: Sequence[Unit]) -> list[Unit]:
-    """The steps of the units, as many in each, without what comes once an epoch.
-
-    That is the wait for the first batch, and what callbacks do between epochs.
-    """
-    return with_even_steps([_steps_of(unit) for unit in units])
-
-
-def _steps_of(unit: Unit) -> Unit:
-    times = {name: seconds for name, seconds in unit.times.items() if name in _BY_STEPS}
-    if "input" in times:
-        times["input"] = max(0.0, times["input"] - unit.first_input_s)
-    callback_times = {
-        each: unit.callbacks_in_steps.get(each, 0.0)
-        for each in unit.callback_times
-        if each[0] in _BY_STEPS
-    }
-    if "callbacks" in times:
-        aside_s = sum(unit.callback_times[each] - in_s for each, in_s in callback_times.items())
-        times["callbacks"] = max(0.0, times["callbacks"] - aside_s)
-    return replace(_with_times(unit, times, callback_times), first_input_s=0.0)
-
-
-def _with_times(
-    unit: Unit, times: dict[str, float], callback_times: dict[tuple[str, str], float]
-) -> Unit:
-    had_s = sum(unit.times.values())
-    of_whole = sum(times.values()) / had_s if had_s > 0.0 else 1.0
-    return replace(
-        unit,
-        times=times,
-        callback_times=callback_times,
-        cpu_s=unit.cpu_s * of_whole,
-        wall_s=unit.wall_s * of_whole,
+def _with_callbacks_in_steps(unit: Unit) -> Unit:
+    aside_s = sum(
+        seconds - unit.callbacks_in_steps.get(each, seconds)
+        for each, seconds in unit.callback_times.items()
+        if each[0] == "callbacks"
     )
+    if aside_s <= 0.0 or "callbacks" not in unit.times:
+        return unit
+    times = unit.times | {
+        "callbacks": max(0.0, unit.times["callbacks"] - aside_s),
+        "rest": unit.times.get("rest", 0.0) + aside_s,
+    }
+    return replace(unit, times=times, callback_times=unit.callbacks_in_steps)
 
 
 def with_even_steps(units: Sequence[Unit], steps: float | None = None) -> list[Unit]:
@@ -69,14 +49,22 @@ def _as_of(unit: Unit, by: float) -> Unit:
     if by == 1.0:
         return unit
     times = {name: _even(unit, name, by) for name in unit.times}
+    had_s = sum(unit.times.values())
+    of_whole = sum(times.values()) / had_s if had_s > 0.0 else by
     callback_times = {
-        each: seconds * (by if each[0] in _BY_STEPS else 1.0)
+        each: seconds * (by if each[0] in WITHIN_STEPS else 1.0)
         for each, seconds in unit.callback_times.items()
     }
-    return _with_times(unit, times, callback_times)
+    return replace(
+        unit,
+        times=times,
+        callback_times=callback_times,
+        cpu_s=unit.cpu_s * of_whole,
+        wall_s=unit.wall_s * of_whole,
+    )
 
 
 def _even(unit: Unit, name: str, by: float) -> float:
     once_s = unit.first_input_s if name == "input" else 0.0
     seconds = unit.times[name]
-    return once_s + (seconds - once_s) * by if name in _BY_STEPS else seconds
+    return once_s + (seconds - once_s) * by if name in WITHIN_STEPS else seconds

@@ -192,7 +192,12 @@ def _growth_within(
 
 def interval_of(seconds: Floats) -> Slope | None:
     """Change per unit, with an interval as wide as serially dependent values need."""
-    return _interval(np.arange(len(seconds), dtype=np.float64), seconds, _CONFIDENCE)
+    return interval_at(np.arange(len(seconds), dtype=np.float64), seconds)
+
+
+def interval_at(x: Floats, seconds: Floats) -> Slope | None:
+    """The same where not every unit is one of these, `[n]` each."""
+    return _interval(x, seconds, _CONFIDENCE)
 
 
 def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:

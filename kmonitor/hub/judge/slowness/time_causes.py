@@ -17,7 +17,7 @@ from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, Unit
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
-    OF_STEPS,
+    WITHIN_STEPS,
     PartOfTime,
     grown_part,
     growth_of,
@@ -119,7 +119,7 @@ def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
         return PartOfTime("", 0.0)
     names = EPOCH_PARTS
     if metric == "step_time":
-        names = tuple(name for name in EPOCH_PARTS if name in {*OF_STEPS, "compute"})
+        names = tuple(name for name in EPOCH_PARTS if name in WITHIN_STEPS)
     if growth.slope is None:
         part = grown_part(units, growth.first, names)
     else:
