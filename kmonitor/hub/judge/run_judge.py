@@ -59,12 +59,13 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.slowness.alarm_sizes import rise_now
 from kmonitor.hub.judge.slowness.even_steps import (
     with_callbacks_in_steps,
     with_even_steps,
 )
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
-from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm, growth_now
 from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
 from kmonitor.hub.judge.slowness.times import are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
@@ -98,6 +99,7 @@ from kmonitor_agent.wire.messages.verdict_events import (
     TIME_METRICS,
     VERDICT_METRICS,
     CacheFill,
+    SlowerPart,
     VerdictMetric,
 )
 
@@ -369,6 +371,9 @@ class RunJudge:
         if growth is not None and growth.slope is None and judgement.state in ALARMED:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
+        if len(alarms) > 1 and judgement.state in ALARMED:
+            parts = [_slower_part(metric, each, measured, kind) for each in alarms]
+            verdict = replace(verdict, slower_parts=parts)
         return verdict
 
     def _after_slowdown(
@@ -585,6 +590,25 @@ class RunJudge:
         epochs = self._units.completed[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
         return explain_first_unit(self._units.epoch_samples.found(later))
+
+
+def _slower_part(
+    metric: VerdictMetric, alarm: TimeAlarm, units: Sequence[Unit], kind: UnitKind
+) -> SlowerPart:
+    growth = growth_now(alarm, units)
+    window = units[growth.first : growth.last + 1]
+    judgement = Judgement(GrowthState.GROWING, growth)
+    cause, part = explain_time(metric, judgement, units, kind, alarm.part) or (None, alarm.part)
+    slower = SlowerPart(
+        where=part.name,
+        share=part.share,
+        name=part.callback,
+        advice=[] if cause is None else [each.name.lower() for each in cause.advice],
+    )
+    if growth.slope is None:
+        rise = rise_now(alarm, units) / alarm.a_unit
+        return replace(slower, since=window[0].number, rise=rise)
+    return replace(slower, slope=growth.slope.middle / alarm.a_unit / spacing(window))
 
 
 def _next(
