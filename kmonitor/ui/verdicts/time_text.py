@@ -83,12 +83,15 @@ def _open_text(verdict: Verdict) -> str:
         "garbage": tr("garbage collections"),
     }
     text = tr("cause unknown")
-    if verdict.ruled_out:
-        names = (
+    if verdict.ruled_out and verdict.state != "rising":  # other ones are after each unit
+        names = [
             part_name(name) if name in EPOCH_PARTS else others.get(name, name)
             for name in verdict.ruled_out
-        )
+        ]
+        left = [name for code, name in others.items() if code not in verdict.ruled_out]
         text = tr("cause unknown; ruled out: {what}").format(what=", ".join(names))
+        if left:
+            text = tr("{text}; not excluded: {what}").format(text=text, what=", ".join(left))
     if not verdict.where:
         return text
     return f"{_more_time_text(verdict)}; {text}"

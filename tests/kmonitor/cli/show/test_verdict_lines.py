@@ -95,4 +95,4 @@ def test_list_of_events_leaves_ruled_out_causes_to_the_verdicts_above():
     (followed,) = event_lines(row, name="net", memory=EpochMemory())
 
     assert listed.endswith("more time is spent on compute; cause unknown")
-    assert followed.endswith("; cause unknown; ruled out: callbacks, traces, waiting for a CPU")
+    assert "; cause unknown; ruled out: callbacks, traces, waiting for a CPU; " in followed
