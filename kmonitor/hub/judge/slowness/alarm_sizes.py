@@ -21,6 +21,7 @@ from kmonitor.hub.judge.slowness.time_alarms import (
     felt_rise,
     growth_now,
     known_seconds,
+    rise_lately,
     times,
 )
 from kmonitor.hub.judge.statistics import Floats
@@ -48,28 +49,28 @@ def with_newest_rise(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) ->
 
 
 def those_that_count(
-    held: Sequence[TimeAlarm], new: TimeAlarm | None, units: Sequence[Unit]
+    held: Sequence[TimeAlarm], new: Sequence[TimeAlarm], units: Sequence[Unit]
 ) -> tuple[TimeAlarm, ...]:
     """The alarms on large parts of the additional time, each with its share, the largest first.
 
     Args:
         held: Alarms that go on, in their order so far.
-        new: The alarm on another part, which just began.
+        new: Alarms on other parts, which just began.
         units: Measured units.
     """
-    alarms = [*held] if new is None else [*held, new]
+    alarms = [*held, *new]
     if len(alarms) < 2:  # noqa: PLR2004 - nothing to compare with
         return tuple(_with_share(each, units) for each in alarms)
     rises = [rise_now(each, units) for each in alarms]
     whole = sum(rises) + _rise_of_others(alarms, units)
-    least = [_TO_COUNT if each is new else _STILL_COUNTS for each in alarms]
+    least = [_STILL_COUNTS] * len(held) + [_TO_COUNT] * len(new)
     counted = [
         (replace(each, part=replace(each.part, share=rise / whole)), rise)
         for each, rise, share in zip(alarms, rises, least, strict=True)
         if whole > 0.0 and rise >= share * whole
     ]
     if not counted:
-        return tuple(held)
+        return tuple(alarms[:1])
     lead = counted[0]
     for each in counted[1:]:
         lead = each if each[1] >= _FAR_MORE * lead[1] else lead
@@ -123,10 +124,13 @@ def growth_of_whole(alarms: Sequence[TimeAlarm], values: Floats, units: Sequence
     """
     lead = alarms[0]
     growth = growth_now(lead, units)
+    is_of_steps = lead.a_unit > 1
+    is_direct = is_of_steps or len(alarms) > 1
+    whole = values if is_of_steps else np.array([sum(unit.times.values()) for unit in units])
     if lead.is_jump:
-        return growth
-    is_direct = lead.a_unit > 1 or len(alarms) > 1
-    whole = values if lead.a_unit > 1 else np.array([sum(unit.times.values()) for unit in units])
+        is_of_parts = len(alarms) > 1 and not is_of_steps
+        rise = rise_lately(whole, growth.first) if is_of_parts else 0.0
+        return replace(growth, rise=max(growth.rise, rise))
     slope = interval_of(whole[growth.first : growth.last + 1]) if is_direct else None
     if slope is None:
         return times(growth, 1 / (lead.a_unit * max(_LEAST_SHARE, lead.part.share)))

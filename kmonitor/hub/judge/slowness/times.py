@@ -177,21 +177,30 @@ def _alarms(
         own = [name for name in names if name in alarm.names]
         found = _find(metric, is_alarmed, values, units, own)
         held += filter(None, [_held_or_found(same, found, values, units)])
-    new: TimeAlarm | None = None
-    if len(held) < _MOST_ALARMS:
-        others = [name for name in names if all(name not in each.names for each in held)]
-        new = _find(metric, is_alarmed, values, units, others)
-        held = [_held_or_found(each, _of_same(new, each), values, units) or each for each in held]
-        new = None if any(_of_same(new, each) for each in held) else new
-        if new is None and not held and not is_alarmed:
-            new = _find_level(values, units, a_unit, others)
+    new: list[TimeAlarm] = []
+    while len(held) + len(new) < _MOST_ALARMS:
+        alarms = held + new
+        others = [name for name in names if all(name not in each.names for each in alarms)]
+        found = _find(metric, is_alarmed, values, units, others)
+        if found is None and not alarms and not is_alarmed:
+            found = _find_level(values, units, a_unit, others)
+        if found is None:
+            break
+        if any(found.names & each.names for each in alarms):
+            # Computing that grew as well waits for the input, whose alarm is known already.
+            held = [_renewed(each, found, values, units) for each in held]
+            break
+        new.append(found)
     counted = those_that_count(held, new, units)
     return tuple(with_newest_rise(each, values, units) for each in counted)
 
 
-def _of_same(new: TimeAlarm | None, held: TimeAlarm) -> TimeAlarm | None:
-    """The new alarm if its part is that of the other one: computing may wait for the input."""
-    return new if new is not None and new.names & held.names else None
+def _renewed(
+    held: TimeAlarm, found: TimeAlarm, values: Floats, units: Sequence[Unit]
+) -> TimeAlarm:
+    if not found.names & held.names:
+        return held
+    return _held_or_found(held, found, values, units) or held
 
 
 def _find(
