@@ -281,8 +281,8 @@ def time_advice_text(code: str, verdict: Verdict, backend: str = "") -> str:
             " training more layers takes longer"
         ),
         "look_at_work": tr(
-            "check what train_step, layers, losses or metrics do more of, such as going through a"
-            " list that gets longer"
+            "check what train_step, layers, losses or metrics do more of, such as larger inputs,"
+            " or a list that gets longer"
         ),
         "look_at_data": tr(
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"

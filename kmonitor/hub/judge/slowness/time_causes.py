@@ -17,12 +17,14 @@ from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, Unit
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
+    HALF,
     WITHIN_STEPS,
     PartOfTime,
     grown_part,
     growth_of,
     has_input,
     largest,
+    named_part,
     seconds_of,
 )
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
@@ -120,11 +122,23 @@ def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
     names = EPOCH_PARTS
     if metric == "step_time":
         names = tuple(name for name in EPOCH_PARTS if name in WITHIN_STEPS)
+    window, first = _window_of(growth, units)
+    return grown_part(window, first, names) or PartOfTime("", 0.0)
+
+
+def _window_of(growth: Growth, units: Sequence[Unit]) -> tuple[Sequence[Unit], int | None]:
+    """Units to compare, and the first one of a jump in them; None: it grows from unit to unit."""
     if growth.slope is None:
-        part = grown_part(units, growth.first, names)
-    else:
-        part = grown_part(units[growth.first : growth.last + 1], None, names)
-    return part or PartOfTime("", 0.0)
+        return units, growth.first
+    return units[growth.first : growth.last + 1], None
+
+
+def _waiting_for_input(growth: Growth, units: Sequence[Unit]) -> PartOfTime | None:
+    """The wait for Python's data where computing grew as much, which waits for it as well."""
+    window, first = _window_of(growth, units)
+    grown = {name: growth_of(seconds_of(window, name), first) for name in EPOCH_PARTS}
+    part = named_part(window, "compute", grown)
+    return part if part.beside and part.share >= HALF else None
 
 
 def _explain_part(
@@ -134,6 +148,9 @@ def _explain_part(
         return _explanation(part, growth, units, kind), part
     not_grown = tuple(_not_grown(growth, units, kind))
     found = explain_machine(growth, units, not_grown, is_compute=part.name == "compute")
+    waiting = None if part.name or not units[-1].times else _waiting_for_input(growth, units)
+    if found.cause is Cause.UNKNOWN and waiting is not None:
+        return _explanation(waiting, growth, units, kind), waiting
     if part.name != "compute" or has_input(units):
         return found, part
     if found.cause is Cause.UNKNOWN:
@@ -145,8 +162,7 @@ def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterato
     """Names of the parts that do not explain the growth; computing is what it remains open for."""
     if not units[-1].times:
         return
-    at = growth.first if growth.slope is None else None
-    window = units if at is not None else units[growth.first : growth.last + 1]
+    window, at = _window_of(growth, units)
     grown = {name: growth_of(seconds_of(window, name), at) for name in EPOCH_PARTS}
     newest = {name: _newest_growth(seconds_of(window, name)) for name in EPOCH_PARTS}
     between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"
