@@ -359,7 +359,11 @@ class RunJudge:
             traced, kept = self._counted(growth, measured, units)
             counted = None if comes_first(growth, known) else traced
             counted = counted or explain_pressure(growth, measured)
-        explained = explain_time(metric, judgement, measured, kind, known)
+        evidence = judgement
+        if alarms and growth is not None and growth.first == alarms[0].growth.first:
+            # With the newest units, which the rate is of as well, the cause would flap.
+            evidence = replaced(judgement, growth=alarms[0].growth)
+        explained = explain_time(metric, evidence, measured, kind, known)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         cause, part = explained or (None, None)
         explanation = counted or with_traces(cause, part.name if part else "", traced)

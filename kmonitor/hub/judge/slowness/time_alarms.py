@@ -147,7 +147,7 @@ def _known_at(units: Sequence[Unit], part: PartOfTime) -> NDArray[np.intp]:
 def growth_now(alarm: TimeAlarm, units: Sequence[Unit]) -> Growth:
     """Growth of the part up to the newest unit, while nothing speaks against it.
 
-    Where noise leaves open by how much it grew since it was found, it is as it was found.
+    Where noise leaves open whether that differs from when it was found, it is as it was then.
     """
     growth = alarm.growth
     if alarm.is_jump or alarm.against:
@@ -155,7 +155,8 @@ def growth_now(alarm: TimeAlarm, units: Sequence[Unit]) -> Growth:
     at = _known_at(units, alarm.part)
     at = at[at >= growth.first]
     slope = interval_at(at.astype(np.float64), _seconds_of(units, alarm.part)[at])
-    if slope is None or slope.low <= 0.0:
+    was = growth.slope.middle if growth.slope is not None else 0.0
+    if slope is None or not (slope.low > 0.0 or 0.0 < slope.middle <= slope.high < was):
         return growth
     last = len(units) - 1
     return replace(growth, last=last, slope=slope, rise=slope.middle * (last - growth.first))
