@@ -144,7 +144,7 @@ def test_each_of_two_parts_has_its_line_and_its_advice():
 
 
 def test_what_callbacks_do_at_the_ends_of_epochs_makes_no_step_slower():
-    at = np.arange(EPOCHS)
+    at = np.arange(EPOCHS, dtype=np.float64)
 
     called = alarms(
         judged({"compute": 0.1 + 0.02 * at, "callbacks": 0.1 + 0.03 * at}), "step_time"

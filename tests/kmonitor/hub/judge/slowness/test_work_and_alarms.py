@@ -171,7 +171,7 @@ def test_rate_of_an_alarm_that_lasts_is_that_of_all_epochs_so_far():
 
 
 def test_rate_of_steps_ends_where_the_median_step_no_longer_grows():
-    at = np.arange(EPOCHS)
+    at = np.arange(EPOCHS, dtype=np.float64)
     noise = np.exp(np.random.default_rng(3).normal(0.0, 0.02, EPOCHS))
     callbacks_s = (0.05 + 0.03 * at) * noise
     steps_s = 0.002 + 0.0003 * np.where(at < 14, at, 0)
