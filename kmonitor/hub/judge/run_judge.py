@@ -59,14 +59,10 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.slowness.alarm_sizes import rise_now
-from kmonitor.hub.judge.slowness.even_steps import (
-    with_callbacks_in_steps,
-    with_even_steps,
-)
+from kmonitor.hub.judge.slowness.even_steps import steps_alone
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
-from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm, growth_now
-from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
+from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time, slower_parts
 from kmonitor.hub.judge.slowness.times import are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings, values_of
@@ -99,7 +95,6 @@ from kmonitor_agent.wire.messages.verdict_events import (
     TIME_METRICS,
     VERDICT_METRICS,
     CacheFill,
-    SlowerPart,
     VerdictMetric,
 )
 
@@ -332,8 +327,7 @@ class RunJudge:
             measured = timed
             judgement, alarms = judge_uneven(measured, before)
         else:
-            if metric == "step_time":
-                measured = with_even_steps(with_callbacks_in_steps(measured))
+            measured = steps_alone(measured) if metric == "step_time" else measured
             judgement, alarms = judge_time(metric, judgement, values, measured, before)
         self._time_alarms[key] = alarms
         judgement = self._after_slowdown(metric, judgement, len(measured))
@@ -351,19 +345,14 @@ class RunJudge:
         alarms: Sequence[TimeAlarm],
     ) -> Verdict:
         growth = judgement.growth
-        known = alarms[0].part if alarms else None
         counted: GrowthExplanation | None = None
         traced: GrowthExplanation | None = None
         kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None:
             traced, kept = self._counted(growth, measured, units)
-            counted = None if comes_first(growth, known) else traced
+            counted = None if comes_first(growth, alarms) else traced
             counted = counted or explain_pressure(growth, measured)
-        evidence = judgement
-        if alarms and growth is not None and growth.first == alarms[0].growth.first:
-            # With the newest units, which the rate is of as well, the cause would flap.
-            evidence = replaced(judgement, growth=alarms[0].growth)
-        explained = explain_time(metric, evidence, measured, kind, known)
+        explained = explain_time(metric, judgement, measured, kind, alarms)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         cause, part = explained or (None, None)
         explanation = counted or with_traces(cause, part.name if part else "", traced)
@@ -375,10 +364,7 @@ class RunJudge:
         if growth is not None and growth.slope is None and judgement.state in ALARMED:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
-        if len(alarms) > 1 and judgement.state in ALARMED:
-            parts = [_slower_part(metric, each, measured, kind) for each in alarms]
-            verdict = replace(verdict, slower_parts=parts)
-        return verdict
+        return replace(verdict, slower_parts=slower_parts(metric, alarms, measured, kind))
 
     def _after_slowdown(
         self, metric: VerdictMetric, judgement: Judgement, n_units: int
@@ -594,25 +580,6 @@ class RunJudge:
         epochs = self._units.completed[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
         return explain_first_unit(self._units.epoch_samples.found(later))
-
-
-def _slower_part(
-    metric: VerdictMetric, alarm: TimeAlarm, units: Sequence[Unit], kind: UnitKind
-) -> SlowerPart:
-    growth = growth_now(alarm, units)
-    window = units[growth.first : growth.last + 1]
-    judgement = Judgement(GrowthState.GROWING, growth)
-    cause, part = explain_time(metric, judgement, units, kind, alarm.part) or (None, alarm.part)
-    slower = SlowerPart(
-        where=part.name,
-        share=part.share,
-        name=part.callback,
-        advice=[] if cause is None else [each.name.lower() for each in cause.advice],
-    )
-    if growth.slope is None:
-        rise = rise_now(alarm, units) / alarm.a_unit
-        return replace(slower, since=window[0].number, rise=rise)
-    return replace(slower, slope=growth.slope.middle / alarm.a_unit / spacing(window))
 
 
 def _next(

@@ -1,4 +1,4 @@
-"""What each alarm on time adds by now, its share of all that was added, and which ones count.
+"""Alarms on time by their size: time that each adds by now, and its share of all.
 
 A second part may become slower while an alarm stands: then both make the units slower, and each
 has a rate or a rise of its own. A part counts from a quarter of the additional time on, until it

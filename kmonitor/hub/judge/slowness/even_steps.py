@@ -11,9 +11,9 @@ from kmonitor.hub.judge.slowness.parts import WITHIN_STEPS
 from kmonitor.hub.judge.units import Unit
 
 
-def with_callbacks_in_steps(units: Sequence[Unit]) -> list[Unit]:
-    """The units with what callbacks do between epochs as other work: no step is slower by it."""
-    return [_with_callbacks_in_steps(unit) for unit in units]
+def steps_alone(units: Sequence[Unit]) -> list[Unit]:
+    """The same, with what callbacks do between epochs as other work: no step is slower by it."""
+    return with_even_steps([_with_callbacks_in_steps(unit) for unit in units])
 
 
 def _with_callbacks_in_steps(unit: Unit) -> Unit:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from kmonitor.base.trend import median
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
@@ -14,7 +16,9 @@ from kmonitor.hub.judge.causes import (
     Remedy,
 )
 from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, UnitKind
+from kmonitor.hub.judge.forecast import spacing
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.slowness.alarm_sizes import rise_now
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
     HALF,
@@ -28,10 +32,15 @@ from kmonitor.hub.judge.slowness.parts import (
     seconds_of,
 )
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm, growth_now
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
-from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import (
+    RECENT_UNITS,
+    SlowerPart,
+    VerdictMetric,
+)
 
 _MOST_OF_TIME: Final = 0.3
 """Share of an epoch's time from which a part other than computing is reported."""
@@ -87,16 +96,20 @@ def explain_time(
     judgement: Judgement,
     units: Sequence[Unit],
     kind: UnitKind,
-    known: PartOfTime | None = None,
+    alarms: Sequence[TimeAlarm] = (),
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     """The part that makes it slower, or that takes most of the time; None: unknown.
 
     Args:
         metric: Metric of the step or the epoch.
         units: Measured units, to which the judgement's indices refer.
-        known: The part that is known to grow.
+        alarms: Alarms on parts that are known to grow, of which the first is explained.
     """
     growth = judgement.growth
+    known = alarms[0].part if alarms else None
+    if alarms and growth is not None and growth.first == alarms[0].growth.first:
+        # With the newest units, which the rate is of as well, the cause would flap.
+        growth = alarms[0].growth
     if known is not None and known.name not in _OPEN:
         return _explanation(known, growth, units, kind), known
     if judgement.state in EXPLAINED and growth is not None:
@@ -107,12 +120,45 @@ def explain_time(
     return None if part is None else (_explanation(part, None, units, kind), part)
 
 
-def comes_first(growth: Growth, part: PartOfTime | None) -> bool:
+def slower_parts(
+    metric: VerdictMetric, alarms: Sequence[TimeAlarm], units: Sequence[Unit], kind: UnitKind
+) -> list[SlowerPart]:
+    """The parts of alarms, if there are several, each with its size and advice.
+
+    Args:
+        metric: Metric of the step or the epoch.
+        units: Measured units, to which the alarms' indices refer.
+    """
+    if len(alarms) <= 1:
+        return []
+    return [_slower_part(metric, each, units, kind) for each in alarms]
+
+
+def _slower_part(
+    metric: VerdictMetric, alarm: TimeAlarm, units: Sequence[Unit], kind: UnitKind
+) -> SlowerPart:
+    growth = growth_now(alarm, units)
+    window = units[growth.first : growth.last + 1]
+    judgement = Judgement(GrowthState.GROWING, growth)
+    cause, part = explain_time(metric, judgement, units, kind, [alarm]) or (None, alarm.part)
+    slower = SlowerPart(
+        where=part.name,
+        share=part.share,
+        name=part.callback,
+        advice=[] if cause is None else [each.name.lower() for each in cause.advice],
+    )
+    if growth.slope is None:
+        rise = rise_now(alarm, units) / alarm.a_unit
+        return structs.replace(slower, since=window[0].number, rise=rise)
+    return structs.replace(slower, slope=growth.slope.middle / alarm.a_unit / spacing(window))
+
+
+def comes_first(growth: Growth, alarms: Sequence[TimeAlarm]) -> bool:
     """True if the part that took longer is a better cause than traces that grew with it.
 
     A jump is no growth of traces, and what happens between epochs or fits is the script's.
     """
-    return growth.slope is None or (part is not None and part.name in BETWEEN)
+    return growth.slope is None or (bool(alarms) and alarms[0].part.name in BETWEEN)
 
 
 def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:
