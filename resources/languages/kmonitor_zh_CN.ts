@@ -6708,8 +6708,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>check what train_step, layers, losses or metrics do more of, such as going through a list that gets longer</source>
-        <translation>检查 train_step、层、损失或指标多做了什么，例如遍历越来越长的列表</translation>
+        <source>check what train_step, layers, losses or metrics do more of, such as larger inputs, or a list that gets longer</source>
+        <translation>检查 train_step、层、损失或指标多做了什么，例如输入变大，或列表越来越长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -10069,6 +10069,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{rise} more since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>{rise} slower since {unit} {n}</source>
         <translation>从第 {n} 个{unit}起多用 {rise}</translation>
     </message>
@@ -10253,6 +10258,11 @@
         <translation>{text}；Python 在其中 {n} 步里做了完整的垃圾回收</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{text}; not excluded: {what}</source>
+        <translation>{text}；未排除：{what}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{text}; that time was spent {where}</source>
         <translation>{text}；那些时间用于{where}</translation>
@@ -10406,6 +10416,11 @@
         <location filename="../../kmonitor/ui/verdicts/kept_text.py"/>
         <source>{what}: +{per_unit} / {per}</source>
         <translation>{what}：+{per_unit} / {per}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{where} and {other}</source>
+        <translation>{where}以及{other}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>

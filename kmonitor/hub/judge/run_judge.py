@@ -58,10 +58,10 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.slowness.even_steps import with_even_steps
+from kmonitor.hub.judge.slowness.even_steps import steps_alone
 from kmonitor.hub.judge.slowness.slower_steps import explain_pressure
 from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm
-from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time
+from kmonitor.hub.judge.slowness.time_causes import comes_first, explain_time, slower_parts
 from kmonitor.hub.judge.slowness.times import are_uneven, judge_time, judge_uneven
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import counters_of, cut, is_by_few_readings, values_of
@@ -141,7 +141,7 @@ class RunJudge:
         self._unit_kind = UnitKind.EPOCH
         self._has_judged = False
         self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
-        self._time_alarms: dict[tuple[UnitKind, VerdictMetric], TimeAlarm | None] = {}
+        self._time_alarms: dict[tuple[UnitKind, VerdictMetric], tuple[TimeAlarm, ...]] = {}
         self._slower: set[VerdictMetric] = set()
         self._stored: dict[VerdictMetric, Verdict] = {}
         self._newest: dict[VerdictMetric, Verdict] = {}
@@ -315,19 +315,19 @@ class RunJudge:
         kind: UnitKind,
     ) -> Verdict:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
-        before = self._time_alarms.get(key)
+        before = self._time_alarms.get(key, ())
         timed = [unit for unit in units if math.isfinite(unit.wall_s)]
         is_quiet = metric == "epoch_time" and judgement.state in QUIET
         is_uneven = is_quiet and are_uneven(measured, timed)
         if is_uneven:
             measured = timed
-            judgement, alarm = judge_uneven(measured, before)
+            judgement, alarms = judge_uneven(measured, before)
         else:
-            measured = with_even_steps(measured) if metric == "step_time" else measured
-            judgement, alarm = judge_time(metric, judgement, values, measured, before)
-        self._time_alarms[key] = alarm
+            measured = steps_alone(measured) if metric == "step_time" else measured
+            judgement, alarms = judge_time(metric, judgement, values, measured, before)
+        self._time_alarms[key] = alarms
         judgement = self._after_slowdown(metric, judgement, len(measured))
-        verdict = self._verdict_on_time(metric, judgement, measured, units, kind, alarm)
+        verdict = self._verdict_on_time(metric, judgement, measured, units, kind, alarms)
         is_open = is_uneven and verdict.state == "measuring"
         return replace(verdict, why_not=STEPS_DIFFER) if is_open else verdict
 
@@ -338,7 +338,7 @@ class RunJudge:
         measured: list[Unit],
         units: list[Unit],
         kind: UnitKind,
-        alarm: TimeAlarm | None,
+        alarms: Sequence[TimeAlarm],
     ) -> Verdict:
         growth = judgement.growth
         counted: GrowthExplanation | None = None
@@ -346,9 +346,9 @@ class RunJudge:
         kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None:
             traced, kept = self._counted(growth, measured, units)
-            counted = None if comes_first(growth, alarm and alarm.part) else traced
+            counted = None if comes_first(growth, alarms) else traced
             counted = counted or explain_pressure(growth, measured)
-        explained = explain_time(metric, judgement, measured, kind, alarm and alarm.part)
+        explained = explain_time(metric, judgement, measured, kind, alarms)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         cause, part = explained or (None, None)
         explanation = counted or with_traces(cause, part.name if part else "", traced)
@@ -360,7 +360,7 @@ class RunJudge:
         if growth is not None and growth.slope is None and judgement.state in ALARMED:
             first = measured[growth.first]
             verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
-        return verdict
+        return replace(verdict, slower_parts=slower_parts(metric, alarms, measured, kind))
 
     def _after_slowdown(
         self, metric: VerdictMetric, judgement: Judgement, n_units: int

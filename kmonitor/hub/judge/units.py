@@ -108,6 +108,8 @@ _HEAP_COUNTS: Final = (
 )
 """Fields that an epoch's end and its unit have in common."""
 
+_Bound = Literal["host", "cgroup", "address_space"]
+_ByCallback = dict[tuple[str, str], float]
 _MOST_FUNCTIONS: Final = 16
 _TABLES: Final = 6
 _DISKS: Final[tuple[VerdictMetric, ...]] = ("disk", "temp_disk")
@@ -159,6 +161,7 @@ class Unit:
         first_input_s: Part of that for input before the first steps of its epochs.
         cpu_s: Processor time of the process, as in `EpochParts`; NaN: unknown.
         callback_times: Seconds in callbacks, by part ("callbacks" or "checkpoints") and class.
+        callbacks_in_steps: Those of them in steps; all of them where that is not known.
         is_diagnosed: True if *Diagnose* collected garbage in it, or traced allocations.
         kind: The model's parameters and batch size; step times of fits are compared within a kind.
         fit: Start of the fit that its last epoch belongs to.
@@ -196,9 +199,8 @@ class Unit:
     times: dict[str, float] = field(default_factory=dict[str, float])
     first_input_s: float = 0.0
     cpu_s: float = 0.0
-    callback_times: dict[tuple[str, str], float] = field(
-        default_factory=dict[tuple[str, str], float]
-    )
+    callback_times: _ByCallback = field(default_factory=dict[tuple[str, str], float])
+    callbacks_in_steps: _ByCallback = field(default_factory=dict[tuple[str, str], float])
     steps: int = 0
     is_diagnosed: bool = False
     kind: tuple[int, int | None] = (0, None)
@@ -233,9 +235,8 @@ class Unit:
             self.measured_at_end("ram", ram)
             if event.malloc_free_bytes is not None and event.malloc_largest_free_bytes is not None:
                 ram -= event.malloc_free_bytes - event.malloc_largest_free_bytes
-                self.at_end["ram_of_one_arena"] = min(
-                    ram, self.at_end.get("ram_of_one_arena", ram)
-                )
+                least = self.at_end.get("ram_of_one_arena", ram)
+                self.at_end["ram_of_one_arena"] = min(ram, least)
         if event.threads is not None:
             self.measured_at_end("threads", event.threads)
         if event.allocator_in_use_bytes is not None:
@@ -251,8 +252,7 @@ class Unit:
             return
         self.first_input_s += event.parts.first_input_s
         self.cpu_s += math.nan if event.parts.cpu_s is None else event.parts.cpu_s
-        now_and_then_s = event.parts.validation_s + event.parts.checkpoints_s
-        wall_s = event.parts.wall_s - now_and_then_s
+        wall_s = event.parts.wall_s - event.parts.validation_s - event.parts.checkpoints_s
         self.wall_s = wall_s + (0.0 if math.isnan(self.wall_s) else self.wall_s)
         for name in EPOCH_PARTS:
             seconds = getattr(event.parts, f"{name}_s")
@@ -260,6 +260,8 @@ class Unit:
                 self.times[name] = self.times.get(name, 0.0) + seconds
         for each in event.parts.callbacks:
             named = "checkpoints" if each.saves else "callbacks", sys.intern(each.name)
+            in_steps_s = each.seconds if each.in_steps_s is None else each.in_steps_s
+            self.callbacks_in_steps[named] = self.callbacks_in_steps.get(named, 0.0) + in_steps_s
             self.callback_times[named] = self.callback_times.get(named, 0.0) + each.seconds
 
     def grew(self, part: str, n_bytes: float) -> None:
@@ -337,7 +339,7 @@ class RunUnits:
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
-        self.ram_bound: Literal["host", "cgroup", "address_space"] = "host"
+        self.ram_bound: _Bound = "host"
         self.vram_of: float | None = None
         self.counts_of: dict[VerdictMetric, float] = {}
         self.is_one_disk = False
@@ -574,9 +576,7 @@ def _restarts(action: ActionRecord) -> bool:
     return action.action == "reload" or (action.action == "collect" and is_by_person)
 
 
-def _nearest_bound(
-    newest: Mapping[str, list[float]],
-) -> Literal["host", "cgroup", "address_space"]:
+def _nearest_bound(newest: Mapping[str, list[float]]) -> _Bound:
     """Owner of the bound that leaves least, from a sample."""
     left = newest["ram_left_bytes"]
     if left and left == newest["cgroup_left_bytes"]:

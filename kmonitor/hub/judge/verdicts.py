@@ -313,9 +313,15 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
 
 
 def _says(verdict: Verdict) -> tuple[object, ...]:
-    place = verdict.where if verdict.metric in TIME_METRICS else ""
-    named = (verdict.per, verdict.cause, verdict.name, place, verdict.since)
+    named = (verdict.per, verdict.cause, verdict.name, *_slow_parts(verdict), verdict.since)
     return (*named, verdict.advice, len(verdict.tried))
+
+
+def _slow_parts(verdict: Verdict) -> list[str]:
+    """Parts of the time that the text names."""
+    if verdict.metric not in TIME_METRICS:
+        return []
+    return sorted(each.where for each in verdict.slower_parts) or [verdict.where]
 
 
 def turns(before: Verdict | None, after: Verdict) -> bool:
@@ -332,7 +338,8 @@ def turns(before: Verdict | None, after: Verdict) -> bool:
         return True
     if after.metric in TIME_METRICS and {before.state, after.state} <= ALARMED_STATES:
         # The part in the log has to be the one that makes it slow now.
-        return "" not in {before.where, after.where} and before.where != after.where
+        parts = _slow_parts(before), _slow_parts(after)
+        return all(map(all, parts)) and parts[0] != parts[1]
     return before.state != after.state
 
 

@@ -4,11 +4,15 @@ from typing import Final
 
 from kmonitor.ui.runs.epoch_parts import part_name, spent_text
 from kmonitor.ui.runs.step_times import fewer_collections_text
-from kmonitor.ui.text.formats import amount_text, count_text, percent_text
+from kmonitor.ui.text.formats import amount_text, count_text, percent_text, rate_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.text.metrics import METRIC_UNITS
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
-from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, RECENT_UNITS
+from kmonitor_agent.wire.messages.verdict_events import (
+    ALARMED_STATES,
+    RECENT_UNITS,
+    SlowerPart,
+)
 
 _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
 _CHECKPOINTS_OF_KERAS: Final = frozenset({"ModelCheckpoint", "BackupAndRestore"})
@@ -53,10 +57,10 @@ def time_cause_text(verdict: Verdict) -> str:
     if verdict.cause == "traced_again":
         text = tr("a function was replaced or traced again in that {unit}")
         text = text.format(unit=unit_name(verdict))
-        return f"{_more_time_text(verdict.where)}; {text}" if verdict.where else text
+        return f"{_more_time_text(verdict)}; {text}" if verdict.where else text
     if verdict.cause == "own_work":
         text = tr("the training process itself takes more CPU time")
-        return f"{_more_time_text(verdict.where)}; {text}" if verdict.where else text
+        return f"{_more_time_text(verdict)}; {text}" if verdict.where else text
     if verdict.cause == "part":
         return _part_text(verdict)
     texts = {
@@ -79,24 +83,33 @@ def _open_text(verdict: Verdict) -> str:
         "garbage": tr("garbage collections"),
     }
     text = tr("cause unknown")
-    if verdict.ruled_out:
-        names = (
+    if verdict.ruled_out and verdict.state != "rising":  # other ones are after each unit
+        names = [
             part_name(name) if name in EPOCH_PARTS else others.get(name, name)
             for name in verdict.ruled_out
-        )
+        ]
+        left = [name for code, name in others.items() if code not in verdict.ruled_out]
         text = tr("cause unknown; ruled out: {what}").format(what=", ".join(names))
+        if left:
+            text = tr("{text}; not excluded: {what}").format(text=text, what=", ".join(left))
     if not verdict.where:
         return text
-    return f"{_more_time_text(verdict.where)}; {text}"
+    return f"{_more_time_text(verdict)}; {text}"
 
 
-def _more_time_text(part: str, callback: str = "") -> str:
-    return tr("more time is spent {where}").format(where=spent_text(part, callback))
+def _more_time_text(verdict: Verdict) -> str:
+    callback = verdict.name if verdict.cause == "part" else ""
+    places = [spent_text(each.where, each.name) for each in verdict.slower_parts]
+    places = places or [spent_text(verdict.where, callback)]
+    where = places.pop(0)
+    for other in places:
+        where = tr("{where} and {other}").format(where=where, other=other)
+    return tr("more time is spent {where}").format(where=where)
 
 
 def _part_text(verdict: Verdict) -> str:
     if verdict.state in _SLOWER:
-        return _more_time_text(verdict.where, verdict.name)
+        return _more_time_text(verdict)
     units = {
         "epoch": tr("{share} of the time in the last {n} epochs was spent {where}"),
         "fit": tr("{share} of the time in the last {n} fits was spent {where}"),
@@ -110,12 +123,28 @@ def _part_text(verdict: Verdict) -> str:
     )
 
 
-def time_part_text(verdict: Verdict) -> str:
-    """Fraction of the slowdown that one part causes; empty if it is not known."""
-    if verdict.cause != "part" or verdict.state not in _SLOWER:
-        return ""
-    return tr("{share} of the additional time is spent {where}").format(
-        share=percent_text(verdict.where_part or 0.0), where=spent_text(verdict.where)
+def time_part_lines(verdict: Verdict) -> list[str]:
+    """Fractions of the slowdown that parts cause, one line each; empty if they are not known.
+
+    Several parts have each its own rate, or its own rise.
+    """
+    text = tr("{share} of the additional time is spent {where}")
+    parts = [(each.share, each.where, _size_text(each, verdict)) for each in verdict.slower_parts]
+    if verdict.cause == "part" and verdict.state in _SLOWER and not parts:
+        parts = [(verdict.where_part or 0.0, verdict.where, "")]
+    lines = (
+        (text.format(share=percent_text(share), where=spent_text(where)), size)
+        for share, where, size in parts
+    )
+    return [f"{line}: {size}" if size else line for line, size in lines]
+
+
+def _size_text(part: SlowerPart, verdict: Verdict) -> str:
+    unit = METRIC_UNITS[verdict.metric]
+    if part.slope is not None:
+        return rate_text(part.slope, unit, unit_name(verdict))
+    return tr("{rise} more since {unit} {n}").format(
+        rise=amount_text(part.rise, unit), unit=unit_name(verdict), n=count_text(part.since)
     )
 
 
@@ -252,8 +281,8 @@ def time_advice_text(code: str, verdict: Verdict, backend: str = "") -> str:
             " training more layers takes longer"
         ),
         "look_at_work": tr(
-            "check what train_step, layers, losses or metrics do more of, such as going through a"
-            " list that gets longer"
+            "check what train_step, layers, losses or metrics do more of, such as larger inputs,"
+            " or a list that gets longer"
         ),
         "look_at_data": tr(
             "check on_epoch_end() of the PyDataset: Keras calls it after an epoch's last step"

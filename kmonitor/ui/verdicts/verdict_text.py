@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from msgspec.structs import replace
+
 from kmonitor.ui.text.formats import (
     bytes_text,
     change_text,
@@ -38,7 +40,7 @@ from kmonitor.ui.verdicts.time_text import (
     slower_since_text,
     time_advice_text,
     time_cause_text,
-    time_part_text,
+    time_part_lines,
     unit_name,
 )
 from kmonitor.ui.verdicts.tried_text import in_vain_text, tried_text
@@ -394,9 +396,7 @@ def growing_part_text(verdict: Verdict) -> str:
 
     Empty: several parts, or not known; or the place that retains objects is, which says more.
     """
-    if verdict.metric in TIME_METRICS:
-        return time_part_text(verdict)
-    if verdict.kept is not None or verdict.where_part is None:
+    if verdict.metric in TIME_METRICS or verdict.kept is not None or verdict.where_part is None:
         return ""
     parts = {
         "validation": tr("in validation"),
@@ -497,7 +497,10 @@ def advice_of(verdict: Verdict, backend: str = "") -> list[VerdictAdvice]:
         backend: Keras backend of the run; empty: unknown.
     """
     limit = limit_advice_text(verdict)
-    found = (_advice(code, verdict, backend) for code in verdict.advice)
+    found = [_advice(code, verdict, backend) for code in verdict.advice]
+    for part in verdict.slower_parts[1:]:
+        of_part = replace(verdict, where=part.where, name=part.name, since=part.since)
+        found += [_advice(code, of_part, backend) for code in part.advice]
     return [*([VerdictAdvice(limit)] if limit else []), *(each for each in found if each)]
 
 
@@ -517,6 +520,8 @@ def evidence_lines(verdict: Verdict) -> list[str]:
         )
     elif grew and verdict.metric not in COUNTED_METRICS:
         lines.append(tr("Grew along with it: {what}").format(what="; ".join(grew)))
+    if verdict.metric in TIME_METRICS:
+        lines += time_part_lines(verdict)
     lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
     lines.append(tried_text(verdict))
     return [line for line in lines if line]

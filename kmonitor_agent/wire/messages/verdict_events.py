@@ -155,6 +155,28 @@ class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     by_others: Amount = 0.0
 
 
+class SlowerPart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One of several parts of the time that take longer.
+
+    Attributes:
+        where: Name of the part, as in `EpochParts`.
+        share: Fraction of the additional time that is spent in it now, 0..1.
+        name: Class of the callback, if the part is one of callbacks.
+        since: The epoch or fit since which it takes longer; 0: gradual growth.
+        rise: Additional time per unit at a jump, seconds; of the step time a step.
+        slope: Change of the part per unit, in the same unit; None at a jump.
+        advice: Possible remedies for it, as in `Verdict`.
+    """
+
+    where: Name
+    share: Amount
+    name: Text = ""
+    since: Count = 0
+    rise: Number = 0.0
+    slope: Number | None = None
+    advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
+
+
 class Verdict(Event, frozen=True, tag="verdict"):
     """Development of one metric of a run; written by the hub, not taken from a training.
 
@@ -208,6 +230,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
             unknown.
         where_part: Fraction of the growth, or of the time, in `where`, 0..1; None: in several
             parts, or unknown.
+        slower_parts: The parts that take longer, if there are several; the first one is `where`.
         since: The epoch or fit since which a unit takes longer, in the count of `unit`; 0: gradual
             growth, or none.
         ruled_out: With "unknown", for slower steps: counts that do not explain the growth.
@@ -247,3 +270,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     since: Count = 0
     ruled_out: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
     on_host: bool = False
+    slower_parts: Annotated[list[SlowerPart], msgspec.Meta(max_length=4)] = []

@@ -6,12 +6,29 @@ time: no step of it is slower.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
-from kmonitor.hub.judge.slowness.parts import OF_STEPS
+from kmonitor.hub.judge.slowness.parts import WITHIN_STEPS
 from kmonitor.hub.judge.units import Unit
 
-_BY_STEPS: Final = OF_STEPS | {"compute"}
+
+def steps_alone(units: Sequence[Unit]) -> list[Unit]:
+    """The same, with what callbacks do between epochs as other work: no step is slower by it."""
+    return with_even_steps([_with_callbacks_in_steps(unit) for unit in units])
+
+
+def _with_callbacks_in_steps(unit: Unit) -> Unit:
+    aside_s = sum(
+        seconds - unit.callbacks_in_steps.get(each, seconds)
+        for each, seconds in unit.callback_times.items()
+        if each[0] == "callbacks"
+    )
+    if aside_s <= 0.0 or "callbacks" not in unit.times:
+        return unit
+    times = unit.times | {
+        "callbacks": max(0.0, unit.times["callbacks"] - aside_s),
+        "rest": unit.times.get("rest", 0.0) + aside_s,
+    }
+    return replace(unit, times=times, callback_times=unit.callbacks_in_steps)
 
 
 def with_even_steps(units: Sequence[Unit], steps: float | None = None) -> list[Unit]:
@@ -35,7 +52,7 @@ def _as_of(unit: Unit, by: float) -> Unit:
     had_s = sum(unit.times.values())
     of_whole = sum(times.values()) / had_s if had_s > 0.0 else by
     callback_times = {
-        each: seconds * (by if each[0] in _BY_STEPS else 1.0)
+        each: seconds * (by if each[0] in WITHIN_STEPS else 1.0)
         for each, seconds in unit.callback_times.items()
     }
     return replace(
@@ -50,4 +67,4 @@ def _as_of(unit: Unit, by: float) -> Unit:
 def _even(unit: Unit, name: str, by: float) -> float:
     once_s = unit.first_input_s if name == "input" else 0.0
     seconds = unit.times[name]
-    return once_s + (seconds - once_s) * by if name in _BY_STEPS else seconds
+    return once_s + (seconds - once_s) * by if name in WITHIN_STEPS else seconds

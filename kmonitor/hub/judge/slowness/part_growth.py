@@ -28,11 +28,13 @@ from kmonitor.hub.judge.slowness.own_work import shows_work_of, worked_seconds
 from kmonitor.hub.judge.slowness.parts import MOST_POINTS, seconds_of, without_first
 from kmonitor.hub.judge.statistics import Floats, interval_widening, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 
 _P_OF_NO_RISE: Final = 0.002
 _GOES_ON: Final = 0.5
 """Slope of the later half, as a share of the slope of all, from which growth continues."""
 
+_LEAST_WHOLE_S: Final = 1e-6
 _LATE_UNITS: Final = 20
 _CONFIDENCE: Final = 0.95
 _CONFIDENCE_OF_FASTER: Final = 0.99
@@ -84,8 +86,13 @@ def growth_of_part(
     growth = _adjusted_growth(units, name, window, _SURELY_OF_FASTER * least_s)
     if growth is not None:
         return growth
+    sure_s = _SURELY_OF_FASTER * least_s
     steps = without_first(units, name)
-    return _growth_in(window, steps, _SURELY_OF_FASTER * least_s, _CONFIDENCE_OF_FASTER, steps)
+    growth = _growth_in(window, steps, sure_s, _CONFIDENCE_OF_FASTER, steps)
+    if growth is not None:
+        return growth
+    shares = _by_share(units, name)
+    return _growth_in(window, shares, sure_s, _CONFIDENCE_OF_FASTER, seconds)
 
 
 def rare_units(seconds: Floats, name: str) -> NDArray[np.intp] | None:
@@ -159,6 +166,16 @@ def _as_measured(growth: Growth, seconds: Floats, window: NDArray[np.intp]) -> G
     return replace(growth, slope=slope, rise=slope.middle * (growth.last - growth.first))
 
 
+def _by_share(units: Sequence[Unit], name: str) -> Floats:
+    """Durations as if all parts together had taken their median time.
+
+    Other processes slow all of them at once: the share of one scatters less than its time.
+    """
+    each_unit = [name for name in EPOCH_PARTS if name not in NOW_AND_THEN]
+    whole: Floats = np.sum([seconds_of(units, each) for each in each_unit], axis=0)
+    return seconds_of(units, name) * (median(whole) / np.maximum(whole, _LEAST_WHOLE_S))
+
+
 def _faster_of_two(seconds: Floats) -> Floats:
     """Return the faster one of each unit and the next; the last as it is."""
     return np.append(np.minimum(seconds[:-1], seconds[1:]), seconds[-1:])
@@ -192,7 +209,12 @@ def _growth_within(
 
 def interval_of(seconds: Floats) -> Slope | None:
     """Change per unit, with an interval as wide as serially dependent values need."""
-    return _interval(np.arange(len(seconds), dtype=np.float64), seconds, _CONFIDENCE)
+    return interval_at(np.arange(len(seconds), dtype=np.float64), seconds)
+
+
+def interval_at(x: Floats, seconds: Floats) -> Slope | None:
+    """The same where not every unit is one of these, `[n]` each."""
+    return _interval(x, seconds, _CONFIDENCE)
 
 
 def _interval(x: Floats, y: Floats, confidence: float) -> Slope | None:

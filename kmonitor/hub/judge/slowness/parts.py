@@ -23,6 +23,8 @@ something outside."""
 
 OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
 
+WITHIN_STEPS: Final = OF_STEPS | {"compute"}
+
 BETWEEN: Final = ("between_epochs", "between_fits")
 """Parts that are the script's own, and do not depend on the number of steps."""
 

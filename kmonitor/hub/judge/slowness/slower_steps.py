@@ -10,6 +10,7 @@ once for all epochs; no such way exists for arrays, for a `PyDataset` and for a 
 iterator goes on anyway.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -59,7 +60,7 @@ _SHARE_OF_CPU_WAIT: Final = 0.3
 are not counted."""
 
 _NEXT_TO_NOTHING: Final = 0.1
-"""Share of the additional time up to which waiting for a processor does not explain it."""
+"""Share of the additional time up to which what is counted is excluded as its cause."""
 
 _MORE_CPU_WAIT: Final = 1.4
 _AS_BEFORE: Final = 5
@@ -237,37 +238,82 @@ def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
 
 def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
     """Names of what was counted in these units, and whose values exclude it as the cause."""
-    newest = window[-1]
-    throttled = _values(window, "throttled")
-    excluded = {
-        "traces": newest.traces <= window[-2].traces if len(window) > 1 else False,
-        "pressure": _is_pressure_excluded(window),
-        "throttled": "throttled" in newest.high and _has_not_risen(throttled, _LEAST_THROTTLED),
-        "clock": "clock" in newest.high,
-        "busy": _is_busy_excluded(window),
-        "garbage": np.isfinite(newest.full_collections),
+    traces = np.array([unit.traces for unit in window])
+    added = {
+        "pressure": _added_by_pressure(window),
+        "throttled": _added_waits(window, "throttled"),
+        "clock": _added_by_clock(window),
+        "busy": _added_by_others(window),
+        "garbage": _added_by_garbage(window),
     }
-    yield from (name for name, is_excluded in excluded.items() if is_excluded)
+    walls = _walls(window)
+    most_s = max(0.0, _NEXT_TO_NOTHING * (_late(walls) - _early(walls)))
+    if (traces <= traces[0]).all():
+        yield "traces"
+    yield from (name for name, added_s in added.items() if added_s <= most_s)
 
 
-def _is_pressure_excluded(window: Sequence[Unit]) -> bool:
-    """True if it was counted, and no more time is waited for memory than before."""
-    is_known = "memory_pressure" in window[-1].high or "major_faults" in window[-1].high
-    return is_known and _has_not_risen(_values(window, "memory_pressure"), _LEAST_WAITING)
+def _walls(window: Sequence[Unit]) -> Floats:
+    """Durations, seconds; all alike where they are not known."""
+    walls = np.array([unit.wall_s for unit in window])
+    return walls if np.isfinite(walls).all() else np.ones(len(walls))
 
 
-def _is_busy_excluded(window: Sequence[Unit]) -> bool:
-    """True if waiting for a processor takes next to nothing of the additional time.
+def _added_by_pressure(window: Sequence[Unit]) -> float:
+    """Seconds at most, by each source that was read; infinity without one."""
+    by_waits = _added_waits(window, "memory_pressure")
+    faults = _faults(window)
+    by_faults = math.inf
+    if len(faults) >= 2 * _LATELY:
+        by_faults = _LONGEST_FAULT_S * max(0.0, _late(faults) - _early(faults))
+    known = [each for each in (by_waits, by_faults) if each < math.inf]
+    return max(known, default=math.inf)
 
-    The wait is that of the main thread. The threads that compute for it wait as well: where units
-    take longer, and the process itself works no longer in them, that is where they may be.
+
+def _added_waits(window: Sequence[Unit], name: str) -> float:
+    """Seconds that units wait longer than at first, from the fraction of the time that they do."""
+    known = [
+        (unit.low[name] + unit.high[name]) / 2 * seconds
+        for unit, seconds in zip(window, _walls(window), strict=True)
+        if name in unit.high
+    ]
+    if len(known) < 2 * _LATELY:
+        return math.inf
+    return _late(np.array(known)) - _early(np.array(known))
+
+
+def _added_by_clock(window: Sequence[Unit]) -> float:
+    clock = _values(window, "clock")
+    if len(clock) < 2 * _LATELY or _late(clock) <= 0.0:
+        return math.inf
+    return _early(_walls(window)) * (_early(clock) / _late(clock) - 1.0)
+
+
+def _added_by_others(window: Sequence[Unit]) -> float:
+    """Seconds that the main thread waits longer for a processor; infinity if others may wait.
+
+    The threads that compute for it wait as well: where units take longer, and the process itself
+    works no longer in them, that is where they may be.
     """
-    share, seconds = _cpu_waits(window)
-    if len(share) < 2 * _LATELY or (knows_own_work(window) and not works_longer(window)):
-        return False
-    rise_s = max(0.0, _late(seconds) - _early(seconds))
-    waited_s = _late(share) * _late(seconds) - _early(share) * _early(seconds)
-    return waited_s <= _NEXT_TO_NOTHING * rise_s
+    if knows_own_work(window) and not works_longer(window):
+        return math.inf
+    return _added_waits(window, "cpu_wait")
+
+
+def _added_by_garbage(window: Sequence[Unit]) -> float:
+    """Seconds at most: a full collection looks through all blocks, and takes a unit's whole time.
+
+    Where none runs, it takes none.
+    """
+    collections = np.diff([unit.full_collections for unit in window])
+    if len(collections) < 2 * _LATELY or not np.isfinite(collections).all():
+        return math.inf
+    if not collections[-_LATELY:].any():
+        return 0.0
+    work = collections * np.array([unit.python_blocks for unit in window[1:]])
+    if not np.isfinite(work).all() or _early(work) <= 0.0:
+        return math.inf
+    return _early(_walls(window)) * (_late(work) / _early(work) - 1.0)
 
 
 def _fitting(
@@ -286,11 +332,6 @@ def _has_risen(values: Floats, least: float) -> bool:
     """True if the last values are large, and several times the first ones."""
     is_known = len(values) >= 2 * _LATELY
     return is_known and _late(values) >= max(least, _TIMES * _early(values))
-
-
-def _has_not_risen(values: Floats, least: float) -> bool:
-    """True if the last values are hardly larger than the first ones, or there are none."""
-    return not len(values) or _late(values) - _early(values) < least
 
 
 def _early(values: Floats) -> float:

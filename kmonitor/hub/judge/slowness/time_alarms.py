@@ -10,13 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kmonitor.base.trend import Slope, median
 from kmonitor.hub.judge.detectors import TO_CLEAR
 from kmonitor.hub.judge.growth import Growth, has_stopped
 from kmonitor.hub.judge.slowness.jumps import MOST_BEFORE, TO_CONFIRM, likeliest_jump
 from kmonitor.hub.judge.slowness.own_work import shows_work_of, worked_seconds, works_more
-from kmonitor.hub.judge.slowness.part_growth import NOW_AND_THEN, interval_of, rare_units
-from kmonitor.hub.judge.slowness.parts import PartOfTime, seconds_of
+from kmonitor.hub.judge.slowness.part_growth import (
+    NOW_AND_THEN,
+    interval_at,
+    interval_of,
+    rare_units,
+    sure_slope,
+)
+from kmonitor.hub.judge.slowness.parts import HALF, PartOfTime, growth_of, seconds_of
 from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 
@@ -25,10 +34,6 @@ LEAST_RISE: Final = 0.1
 
 LARGE_PART: Final = 0.25
 """Share of a unit's time from which what a part takes more than before is still felt."""
-
-_LEAST_SHARE: Final = 0.25
-"""Smallest share of a part from which the growth of the whole is computed: smaller ones are noise
-of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +70,20 @@ class TimeAlarm:
         by = a_unit / self.a_unit
         return replace(
             self,
-            growth=self.growth if self.is_jump else _times(self.growth, by),
+            growth=self.growth if self.is_jump else times(self.growth, by),
             early_s=self.early_s * by,
             middle_s=self.middle_s * by,
             a_unit=a_unit,
         )
 
-    def growth_of_whole(self) -> Growth:
-        """Growth of all parts per step, or per unit; a jump is one of all parts."""
-        if self.is_jump:
-            return self.growth
-        return _times(self.growth, 1 / (self.a_unit * max(_LEAST_SHARE, self.part.share)))
+    @property
+    def names(self) -> set[str]:
+        """The part, with another one that takes longer because of it."""
+        return {self.part.name, self.part.beside} - {""}
 
 
-def _times(growth: Growth, by: float) -> Growth:
+def times(growth: Growth, by: float) -> Growth:
+    """Growth of as many times the seconds."""
     slope = growth.slope
     if slope is not None:
         slope = Slope(slope.middle * by, slope.low * by, slope.high * by)
@@ -116,16 +121,8 @@ def rise_lately(values: Floats, first: int) -> float:
     return max(0.0, median(values[first:][-TO_CONFIRM:]) - before)
 
 
-def with_newest_rise(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) -> TimeAlarm:
-    """The alarm on a jump with its newest rise that is felt; another one as it is."""
-    if not alarm.is_jump:
-        return alarm
-    rise = _felt_rise(alarm, values, units)
-    return replace(alarm, growth=replace(alarm.growth, rise=rise)) if rise > 0.0 else alarm
-
-
-def _felt_rise(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) -> float:
-    """Rise to the newest units; 0 where it is too small to be felt."""
+def felt_rise(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) -> float:
+    """Rise of a jump to the newest units; 0 where it is too small to be felt."""
     whole = with_part(values, units, alarm.part.name)
     first = alarm.growth.first
     rise = rise_lately(whole, first)
@@ -139,9 +136,45 @@ def with_part(values: Floats, units: Sequence[Unit], name: str) -> Floats:
 
 def known_seconds(units: Sequence[Unit], part: PartOfTime) -> Floats:
     """Durations of the units that have the part; of all units where none has."""
-    seconds = _seconds_of(units, part)
-    rare = rare_units(seconds, part.name)
-    return seconds if rare is None or not len(rare) else seconds[rare]
+    return _seconds_of(units, part)[_known_at(units, part)]
+
+
+def _known_at(units: Sequence[Unit], part: PartOfTime) -> NDArray[np.intp]:
+    rare = rare_units(_seconds_of(units, part), part.name)
+    return np.arange(len(units)) if rare is None or not len(rare) else rare
+
+
+def growth_now(alarm: TimeAlarm, units: Sequence[Unit]) -> Growth:
+    """Growth of the part up to the newest unit, while nothing speaks against it.
+
+    Where noise leaves open whether that differs from when it was found, it is as it was then.
+    """
+    growth = alarm.growth
+    if alarm.is_jump or alarm.against:
+        return growth
+    at = _known_at(units, alarm.part)
+    at = at[at >= growth.first]
+    slope = interval_at(at.astype(np.float64), _seconds_of(units, alarm.part)[at])
+    was = growth.slope.middle if growth.slope is not None else 0.0
+    if slope is None or not (slope.low > 0.0 or 0.0 < slope.middle <= slope.high < was):
+        return growth
+    last = len(units) - 1
+    return replace(growth, last=last, slope=slope, rise=slope.middle * (last - growth.first))
+
+
+def is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
+    """True if the median step surely grew as well as the part, which a few slow steps may do."""
+    slope = sure_slope(values[growth.first : growth.last + 1])
+    return growth.slope is not None and slope * steps >= HALF * growth.slope.middle
+
+
+def _has_left_steps(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
+    """True if the median step no longer grows as the part does."""
+    if alarm.a_unit == 1 or alarm.growth.slope is None:
+        return False
+    grown = growth_of(values[alarm.growth.first :], None) * alarm.a_unit
+    slope = growth_now(alarm, units).slope or alarm.growth.slope
+    return grown < HALF * slope.middle
 
 
 def _seconds_of(units: Sequence[Unit], part: PartOfTime) -> Floats:
@@ -172,7 +205,7 @@ def moved_on(before: TimeAlarm | None, values: Floats, units: Sequence[Unit]) ->
 
 def _is_clearly_over(alarm: TimeAlarm, values: Floats, units: Sequence[Unit]) -> bool:
     """True if nothing is left of a jump: to wait would be to report a rise that there is not."""
-    if not alarm.is_jump or _felt_rise(alarm, values, units) > 0.0:
+    if not alarm.is_jump or felt_rise(alarm, values, units) > 0.0:
         return False
     return float(known_seconds(units, alarm.part)[-TO_CLEAR:].max()) < alarm.middle_s
 
@@ -196,6 +229,8 @@ def _is_against(before: TimeAlarm, values: Floats, units: Sequence[Unit]) -> boo
         return True
     if before.growth.slope is None:
         return False
+    if _has_left_steps(before, values, units):
+        return True
     seconds = known_seconds(units, before.part)
     slope = before.growth.slope.middle * len(units) / len(seconds)
     return has_stopped(seconds, slope, _to_see(seconds, slope))

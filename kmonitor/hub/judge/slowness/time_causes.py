@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from kmonitor.base.trend import median
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
@@ -14,22 +16,31 @@ from kmonitor.hub.judge.causes import (
     Remedy,
 )
 from kmonitor.hub.judge.detectors import EXPLAINED, GrowthState, Judgement, UnitKind
+from kmonitor.hub.judge.forecast import spacing
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.slowness.alarm_sizes import rise_now
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
-    OF_STEPS,
+    HALF,
+    WITHIN_STEPS,
     PartOfTime,
     grown_part,
     growth_of,
     has_input,
     largest,
+    named_part,
     seconds_of,
 )
 from kmonitor.hub.judge.slowness.slower_steps import advice_on_input, explain_machine
+from kmonitor.hub.judge.slowness.time_alarms import TimeAlarm, growth_now
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
-from kmonitor_agent.wire.messages.verdict_events import RECENT_UNITS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import (
+    RECENT_UNITS,
+    SlowerPart,
+    VerdictMetric,
+)
 
 _MOST_OF_TIME: Final = 0.3
 """Share of an epoch's time from which a part other than computing is reported."""
@@ -85,16 +96,20 @@ def explain_time(
     judgement: Judgement,
     units: Sequence[Unit],
     kind: UnitKind,
-    known: PartOfTime | None = None,
+    alarms: Sequence[TimeAlarm] = (),
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     """The part that makes it slower, or that takes most of the time; None: unknown.
 
     Args:
         metric: Metric of the step or the epoch.
         units: Measured units, to which the judgement's indices refer.
-        known: The part that is known to grow.
+        alarms: Alarms on parts that are known to grow, of which the first is explained.
     """
     growth = judgement.growth
+    known = alarms[0].part if alarms else None
+    if alarms and growth is not None and growth.first == alarms[0].growth.first:
+        # With the newest units, which the rate is of as well, the cause would flap.
+        growth = alarms[0].growth
     if known is not None and known.name not in _OPEN:
         return _explanation(known, growth, units, kind), known
     if judgement.state in EXPLAINED and growth is not None:
@@ -105,12 +120,45 @@ def explain_time(
     return None if part is None else (_explanation(part, None, units, kind), part)
 
 
-def comes_first(growth: Growth, part: PartOfTime | None) -> bool:
+def slower_parts(
+    metric: VerdictMetric, alarms: Sequence[TimeAlarm], units: Sequence[Unit], kind: UnitKind
+) -> list[SlowerPart]:
+    """The parts of alarms, if there are several, each with its size and advice.
+
+    Args:
+        metric: Metric of the step or the epoch.
+        units: Measured units, to which the alarms' indices refer.
+    """
+    if len(alarms) <= 1:
+        return []
+    return [_slower_part(metric, each, units, kind) for each in alarms]
+
+
+def _slower_part(
+    metric: VerdictMetric, alarm: TimeAlarm, units: Sequence[Unit], kind: UnitKind
+) -> SlowerPart:
+    growth = growth_now(alarm, units)
+    window = units[growth.first : growth.last + 1]
+    judgement = Judgement(GrowthState.GROWING, growth)
+    cause, part = explain_time(metric, judgement, units, kind, [alarm]) or (None, alarm.part)
+    slower = SlowerPart(
+        where=part.name,
+        share=part.share,
+        name=part.callback,
+        advice=[] if cause is None else [each.name.lower() for each in cause.advice],
+    )
+    if growth.slope is None:
+        rise = rise_now(alarm, units) / alarm.a_unit
+        return structs.replace(slower, since=window[0].number, rise=rise)
+    return structs.replace(slower, slope=growth.slope.middle / alarm.a_unit / spacing(window))
+
+
+def comes_first(growth: Growth, alarms: Sequence[TimeAlarm]) -> bool:
     """True if the part that took longer is a better cause than traces that grew with it.
 
     A jump is no growth of traces, and what happens between epochs or fits is the script's.
     """
-    return growth.slope is None or (part is not None and part.name in BETWEEN)
+    return growth.slope is None or (bool(alarms) and alarms[0].part.name in BETWEEN)
 
 
 def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]) -> PartOfTime:
@@ -119,12 +167,24 @@ def _part_of_growth(metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
         return PartOfTime("", 0.0)
     names = EPOCH_PARTS
     if metric == "step_time":
-        names = tuple(name for name in EPOCH_PARTS if name in {*OF_STEPS, "compute"})
+        names = tuple(name for name in EPOCH_PARTS if name in WITHIN_STEPS)
+    window, first = _window_of(growth, units)
+    return grown_part(window, first, names) or PartOfTime("", 0.0)
+
+
+def _window_of(growth: Growth, units: Sequence[Unit]) -> tuple[Sequence[Unit], int | None]:
+    """Units to compare, and the first one of a jump in them; None: it grows from unit to unit."""
     if growth.slope is None:
-        part = grown_part(units, growth.first, names)
-    else:
-        part = grown_part(units[growth.first : growth.last + 1], None, names)
-    return part or PartOfTime("", 0.0)
+        return units, growth.first
+    return units[growth.first : growth.last + 1], None
+
+
+def _waiting_for_input(growth: Growth, units: Sequence[Unit]) -> PartOfTime | None:
+    """The wait for Python's data where computing grew as much, which waits for it as well."""
+    window, first = _window_of(growth, units)
+    grown = {name: growth_of(seconds_of(window, name), first) for name in EPOCH_PARTS}
+    part = named_part(window, "compute", grown)
+    return part if part.beside and part.share >= HALF else None
 
 
 def _explain_part(
@@ -134,6 +194,9 @@ def _explain_part(
         return _explanation(part, growth, units, kind), part
     not_grown = tuple(_not_grown(growth, units, kind))
     found = explain_machine(growth, units, not_grown, is_compute=part.name == "compute")
+    waiting = None if part.name or not units[-1].times else _waiting_for_input(growth, units)
+    if found.cause is Cause.UNKNOWN and waiting is not None:
+        return _explanation(waiting, growth, units, kind), waiting
     if part.name != "compute" or has_input(units):
         return found, part
     if found.cause is Cause.UNKNOWN:
@@ -145,8 +208,7 @@ def _not_grown(growth: Growth, units: Sequence[Unit], kind: UnitKind) -> Iterato
     """Names of the parts that do not explain the growth; computing is what it remains open for."""
     if not units[-1].times:
         return
-    at = growth.first if growth.slope is None else None
-    window = units if at is not None else units[growth.first : growth.last + 1]
+    window, at = _window_of(growth, units)
     grown = {name: growth_of(seconds_of(window, name), at) for name in EPOCH_PARTS}
     newest = {name: _newest_growth(seconds_of(window, name)) for name in EPOCH_PARTS}
     between = "between_epochs" if kind is UnitKind.EPOCH else "between_fits"

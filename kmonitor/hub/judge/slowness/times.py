@@ -15,13 +15,19 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.base.trend import median, theil_sen_slope
+from kmonitor.base.trend import median
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     GrowthState,
     Judgement,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.slowness.alarm_sizes import (
+    grown_within,
+    growth_of_whole,
+    those_that_count,
+    with_newest_rise,
+)
 from kmonitor.hub.judge.slowness.even_steps import with_even_steps
 from kmonitor.hub.judge.slowness.jumps import (
     BETTER,
@@ -45,12 +51,10 @@ from kmonitor.hub.judge.slowness.part_growth import (
 from kmonitor.hub.judge.slowness.parts import (
     BETWEEN,
     HALF,
-    MOST_POINTS,
-    OF_STEPS,
+    WITHIN_STEPS,
     PartOfTime,
     class_of,
     grown_part,
-    growth_of,
     has_input,
     is_beyond,
     named_part,
@@ -64,10 +68,9 @@ from kmonitor.hub.judge.slowness.time_alarms import (
     LEAST_RISE,
     TimeAlarm,
     alarm_on,
-    known_seconds,
+    is_of_steps,
     moved_on,
     rise_lately,
-    with_newest_rise,
     with_part,
 )
 from kmonitor.hub.judge.statistics import Floats
@@ -112,8 +115,8 @@ _FAR_APART: Final = 1.5
 _OWN_UNITS: Final = 3
 """Units at a slower level, which a part that rises steadily crosses one by one."""
 
-_FAR_MORE: Final = 2.0
-"""Factor of the growth of an earlier part from which another one is named instead."""
+_MOST_ALARMS: Final = 2
+"""Parts that are named together."""
 
 _PARTS: Final = (
     "between_epochs",
@@ -124,8 +127,9 @@ _PARTS: Final = (
     "input",
     "rest",
     "validation",
+    "compute",
 )
-"""Parts that are judged, each by its own time; the others depend on the machine."""
+"""Parts that are judged, each by its own time; computing depends on the machine too."""
 
 
 def judge_time(
@@ -133,9 +137,9 @@ def judge_time(
     judgement: Judgement,
     values: Floats,
     units: Sequence[Unit],
-    before: TimeAlarm | None,
-) -> tuple[Judgement, TimeAlarm | None]:
-    """The judgement, or that one part grows, or that the last units are at a slower level.
+    before: Sequence[TimeAlarm],
+) -> tuple[Judgement, tuple[TimeAlarm, ...]]:
+    """The judgement, or that parts grow, or that the last units are at a slower level.
 
     A timed part scatters less than the whole, which contains everything that the machine does.
 
@@ -143,27 +147,73 @@ def judge_time(
         metric: Metric of the step or the epoch.
         judgement: Judgement by the trend of the whole.
         values: Measured durations, seconds, `[n]`.
-        before: Alarm after the previous unit.
+        before: Alarms after the previous unit, the one that is named first before the others.
     """
-    parts = [each for each in _PARTS if metric == "epoch_time" or each in OF_STEPS]
-    a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
-    before = None if before is None else before.for_steps(a_unit)
-    found = None
-    if judgement.state not in ALARMED:
-        found = _find_jump_of_part(values, units, a_unit, parts)
-    found = found or _find_growing_part(metric, values, units, a_unit, parts)
-    if found is None and before is None and judgement.state not in ALARMED:
-        found = _find_level(values, units, a_unit, parts)
-    found = _held_or_found(moved_on(before, values, units), found, values, units)
-    if found is None:
-        return judgement, None
-    found = with_newest_rise(found, values, units)
-    growth = found.growth_of_whole()
+    alarms = _alarms(metric, judgement.state in ALARMED, values, units, before)
+    if not alarms:
+        return judgement, ()
+    lead = alarms[0]
+    growth = growth_of_whole(alarms, values, units)
     if judgement.state in ALARMED:
-        is_newer = _is_newer(found, judgement)
-        return (replace(judgement, growth=growth) if is_newer else judgement), found
-    alarmed_units = len(units) - growth.first if found.is_jump else 0
-    return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), found
+        is_newer = _is_newer(lead, judgement)
+        return (replace(judgement, growth=growth) if is_newer else judgement), alarms
+    alarmed_units = len(units) - growth.first if lead.is_jump else 0
+    return Judgement(GrowthState.GROWING, growth, alarmed_units=alarmed_units), alarms
+
+
+def _alarms(
+    metric: VerdictMetric,
+    is_alarmed: bool,  # noqa: FBT001 - one of two states of the whole
+    values: Floats,
+    units: Sequence[Unit],
+    before: Sequence[TimeAlarm],
+) -> tuple[TimeAlarm, ...]:
+    """The alarms that go on, and one on another part; each part is judged by itself."""
+    names = [each for each in _PARTS if metric == "epoch_time" or each in WITHIN_STEPS]
+    a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
+    held: list[TimeAlarm] = []
+    for alarm in before:
+        same = moved_on(alarm.for_steps(a_unit), values, units)
+        own = [name for name in names if name in alarm.names]
+        found = _find(metric, is_alarmed, values, units, own)
+        held += filter(None, [_held_or_found(same, found, values, units)])
+    new: list[TimeAlarm] = []
+    while len(held) + len(new) < _MOST_ALARMS:
+        alarms = held + new
+        others = [name for name in names if all(name not in each.names for each in alarms)]
+        found = _find(metric, is_alarmed, values, units, others)
+        if found is None and not alarms and not is_alarmed:
+            found = _find_level(values, units, a_unit, others)
+        if found is None:
+            break
+        if any(found.names & each.names for each in alarms):
+            # Computing that grew as well waits for the input, whose alarm is known already.
+            held = [_renewed(each, found, values, units) for each in held]
+            break
+        new.append(found)
+    counted = those_that_count(held, new, units)
+    return tuple(with_newest_rise(each, values, units) for each in counted)
+
+
+def _renewed(
+    held: TimeAlarm, found: TimeAlarm, values: Floats, units: Sequence[Unit]
+) -> TimeAlarm:
+    if not found.names & held.names:
+        return held
+    return _held_or_found(held, found, values, units) or held
+
+
+def _find(
+    metric: VerdictMetric,
+    is_alarmed: bool,  # noqa: FBT001
+    values: Floats,
+    units: Sequence[Unit],
+    names: Sequence[str],
+) -> TimeAlarm | None:
+    """The alarm on one of these parts, which made a jump or grows."""
+    a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
+    jump = None if is_alarmed else _find_jump_of_part(values, units, a_unit, names)
+    return jump or _find_growing_part(metric, values, units, a_unit, names)
 
 
 def _is_newer(alarm: TimeAlarm, judgement: Judgement) -> bool:
@@ -178,15 +228,14 @@ def _held_or_found(
     values: Floats,
     units: Sequence[Unit],
 ) -> TimeAlarm | None:
-    """The alarm that goes on, or the new one: of the same part, or of one that grew far more.
+    """The alarm that goes on, or the new one of the same part.
 
     A jump stays one while noise around its level looks like a trend, and the reverse.
     """
     if held is None or found is None:
         return held or found
-    if found.part.name != held.part.name:
-        rises = [_risen_lately(each, units) for each in (held, found)]
-        return found if rises[1] >= _FAR_MORE * max(0.0, rises[0]) else held
+    if found.part.name != held.part.name:  # of computing it is the wait for input, or is not
+        return held
     if held.is_jump and not found.is_jump:
         # Only growth since the jump speaks against it.
         first = held.growth.first
@@ -200,27 +249,19 @@ def _held_or_found(
     return found
 
 
-def _risen_lately(alarm: TimeAlarm, units: Sequence[Unit]) -> float:
-    """Rise of an alarm's part to the newest units, seconds."""
-    seconds = known_seconds(units, alarm.part)
-    if not alarm.is_jump:
-        return 2 * (median(seconds[-TO_CONFIRM:]) - alarm.middle_s)
-    before = seconds_of(units, alarm.part.name)[1 : alarm.growth.first]
-    return median(seconds[-TO_CONFIRM:]) - median(before)
-
-
 def _find_jump_of_part(
     values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
 ) -> TimeAlarm | None:
+    timed = [name for name in parts if name != "compute"]
     each_unit = (
         name for name in sorted(NOW_AND_THEN.intersection(parts)) if _is_in_all(units, name)
     )
-    wholes = [(values, parts), *((with_part(values, units, name), (name,)) for name in each_unit)]
+    wholes = [(values, timed), *((with_part(values, units, name), (name,)) for name in each_unit)]
     found = (_jump_in(whole, find_jump(whole), units, a_unit, names) for whole, names in wholes)
     jump = next((each for each in found if each is not None), None)
-    if jump is not None:
+    if jump is not None or "compute" not in parts:
         return jump
-    return _jump_in(values, _jump_of_compute(units), units, a_unit, (*parts, "compute"))
+    return _jump_in(values, _jump_of_compute(units), units, a_unit, parts)
 
 
 def _find_level(
@@ -228,7 +269,7 @@ def _find_level(
 ) -> TimeAlarm | None:
     """The alarm of a part that takes far longer, and a large part of the time before."""
     least_s = LARGE_PART * median(values[1:]) * a_unit
-    for name in parts:
+    for name in (each for each in parts if each != "compute"):
         seconds = without_first(units, name)
         first = find_level_of_part(seconds, least_s)
         if first is None:
@@ -305,9 +346,9 @@ def _find_growing_part(
     least_s = max(LEAST_RISE * median(values) * a_unit, _LEAST_RISE_S)
     if len(units) < MIN_UNITS:
         return None
-    for name in (*parts, "compute"):
+    for name in parts:
         growth = _growth_of(units, name, least_s)
-        if growth is None or (metric == "step_time" and not _is_of_steps(growth, values, a_unit)):
+        if growth is None or (metric == "step_time" and not is_of_steps(growth, values, a_unit)):
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         is_rare = rare_units(seconds_of(units, name), name) is not None
@@ -335,18 +376,8 @@ def _part_that_grew(units: Sequence[Unit], name: str, growth: Growth) -> PartOfT
     """The part with its share; None for computing that is less than half of the growth."""
     rare = rare_units(seconds_of(units, name), name)
     having = units if rare is None else [units[int(at)] for at in rare]
-    part = named_part(units, name, _grown(units, name, growth), class_of(having, name, None))
+    part = named_part(units, name, grown_within(units, name, growth), class_of(having, name, None))
     return None if part.name == "compute" and part.share < HALF else part
-
-
-def _grown(units: Sequence[Unit], name: str, growth: Growth) -> dict[str, float]:
-    """Additional time of each part, with the noise of the others; of one part it is known."""
-    if growth.slope is None:
-        return {each: growth_of(seconds_of(units, each), growth.first) for each in EPOCH_PARTS}
-    window = units[growth.first :]
-    grown = {each: growth_of(seconds_of(window, each), None) for each in EPOCH_PARTS}
-    grown[name] = growth.slope.middle  # of a rare part between the units that have it
-    return grown
 
 
 def _clear_jump(name: str, values: Floats, units: Sequence[Unit]) -> Growth | None:
@@ -386,14 +417,6 @@ def _early_s(units: Sequence[Unit], name: str) -> float:
     return median(seconds_of(units, name)[1 : 1 + _EARLY])
 
 
-def _is_of_steps(growth: Growth, values: Floats, steps: int) -> bool:
-    """True if steps grew as well: a callback may take its time at an epoch's end."""
-    window = values[growth.first : growth.last + 1]
-    x = np.arange(len(window), dtype=np.float64)
-    slope = theil_sen_slope(x, window, max_points=MOST_POINTS) or 0.0
-    return growth.slope is not None and slope * steps >= HALF * growth.slope.middle
-
-
 def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
     """True if few units can be compared, since the number of steps changes.
 
@@ -405,20 +428,21 @@ def are_uneven(measured: Sequence[Unit], timed: Sequence[Unit]) -> bool:
 
 
 def judge_uneven(
-    units: Sequence[Unit], before: TimeAlarm | None
-) -> tuple[Judgement, TimeAlarm | None]:
+    units: Sequence[Unit], before: Sequence[TimeAlarm]
+) -> tuple[Judgement, tuple[TimeAlarm, ...]]:
     """The judgement of units whose numbers of steps differ, by the time between them.
 
     Args:
         units: Units whose duration is known.
-        before: Alarm after the previous unit.
+        before: Alarms after the previous unit.
     """
     walls = np.array([unit.wall_s for unit in units])
     steps = median([unit.steps for unit in units])
-    found = _find_growing_between(with_even_steps(units, steps)) or moved_on(before, walls, units)
+    held = next(filter(None, (moved_on(each, walls, units) for each in before)), None)
+    found = _find_growing_between(with_even_steps(units, steps)) or held
     if found is None:
-        return Judgement(), None
-    return Judgement(GrowthState.GROWING, found.growth), found
+        return Judgement(), ()
+    return Judgement(GrowthState.GROWING, found.growth), (found,)
 
 
 def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
@@ -433,6 +457,6 @@ def _find_growing_between(units: Sequence[Unit]) -> TimeAlarm | None:
             continue
         grown = {each: sure_slope(seconds_of(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if is_beyond(units, name, grown):
-            share = share_of(_grown(units, name, growth), name)
+            share = share_of(grown_within(units, name, growth), name)
             return alarm_on(PartOfTime(name, share), growth, units)
     return None

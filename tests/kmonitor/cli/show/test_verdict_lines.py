@@ -75,6 +75,16 @@ def test_causes_that_only_one_verdict_rules_out_are_listed(capsys: pytest.Captur
     assert "as above" not in text
 
 
+def test_causes_that_were_not_ruled_out_are_said_not_to_be(capsys: pytest.CaptureFixture[str]):
+    text = verdict_text(capsys, SLOWER)
+    early = verdict_text(capsys, replace(SLOWER, state="rising", since=0))
+
+    assert "; not excluded: memory pressure, throttling, clock speed, garbage collections" in text
+    assert "cause unknown" in early
+    assert "ruled out" not in early
+    assert "excluded" not in early
+
+
 def test_a_place_that_became_full_is_said_of_memory_that_is_steady(
     capsys: pytest.CaptureFixture[str],
 ):
@@ -95,4 +105,4 @@ def test_list_of_events_leaves_ruled_out_causes_to_the_verdicts_above():
     (followed,) = event_lines(row, name="net", memory=EpochMemory())
 
     assert listed.endswith("more time is spent on compute; cause unknown")
-    assert followed.endswith("; cause unknown; ruled out: callbacks, traces, waiting for a CPU")
+    assert "; cause unknown; ruled out: callbacks, traces, waiting for a CPU; " in followed

@@ -123,3 +123,79 @@ def test_what_was_measured_is_ruled_out_and_nothing_else():
     assert (found.cause, found.confidence) == (Cause.UNKNOWN, Confidence.OPEN)
     assert found.ruled_out == ("traces", "throttled")
     assert explained(lambda unit, number: None).ruled_out == ()
+
+
+def twice_as_long(**values: tuple[float, float]) -> Callable[[Unit, int], None]:
+    """Units of one second, and from the sixth on of two, with levels before and after."""
+
+    def fill(unit: Unit, number: int) -> None:
+        unit.wall_s = (1.0, 2.0)[number >= 6]
+        for name, each in values.items():
+            level(name, *each)(unit, number)
+
+    return fill
+
+
+@pytest.mark.parametrize("name", ["throttled", "memory_pressure", "cpu_wait"])
+def test_wait_that_takes_as_large_a_share_of_longer_units_is_not_excluded(name: str):
+    assert explained(twice_as_long(**{name: (0.3, 0.3)})).ruled_out == ()
+    assert explained(twice_as_long(**{name: (0.02, 0.03)})).ruled_out != ()
+
+
+@pytest.mark.parametrize(("later_s", "is_excluded"), [(2.0, True), (1.1, False)])
+def test_clock_is_excluded_by_its_part_in_the_slowdown(later_s: float, *, is_excluded: bool):
+    def fill(unit: Unit, number: int) -> None:
+        level("clock", 3.6e9, 3.4e9)(unit, number)
+        unit.wall_s = (1.0, later_s)[number >= 6]
+
+    assert explained(fill).ruled_out == (("clock",) if is_excluded else ())
+
+
+@pytest.mark.parametrize(
+    ("per_unit", "blocks", "is_excluded"),
+    [
+        ((0.0, 0.0), (1e6, 9e6), True),
+        ((5.0, 5.0), (1e6, 1.02e6), True),
+        ((5.0, 5.0), (1e6, 1.19e6), False),
+        ((5.0, 9.0), (1e6, 1e6), False),
+        ((0.0, 5.0), (1e6, 1e6), False),
+    ],
+)
+def test_collections_are_excluded_where_they_have_no_more_to_look_through(
+    per_unit: tuple[float, float], blocks: tuple[float, float], *, is_excluded: bool
+):
+    def fill(unit: Unit, number: int) -> None:
+        twice_as_long()(unit, number)
+        early, late = per_unit
+        unit.full_collections = early * min(number, 5) + late * max(0, number - 5)
+        unit.python_blocks = blocks[number >= 6]
+
+    assert explained(fill).ruled_out == (("garbage",) if is_excluded else ())
+
+
+@pytest.mark.parametrize(("faults", "is_excluded"), [(2.0, True), (40.0, False)])
+def test_pressure_is_excluded_by_faults_where_nothing_else_was_read(
+    faults: float, *, is_excluded: bool
+):
+    def fill(unit: Unit, number: int) -> None:
+        twice_as_long()(unit, number)
+        unit.measured("major_faults", *[faults * max(0, number - 5)] * 2)
+
+    assert explained(fill).ruled_out == (("pressure",) if is_excluded else ())
+
+
+def test_traces_are_excluded_where_none_was_added_in_all_these_units():
+    def fill(unit: Unit, number: int) -> None:
+        unit.traces = 2.0 if number < 7 else 3.0
+
+    assert explained(fill).ruled_out == ()
+
+
+def test_one_reading_excludes_nothing():
+    def fill(unit: Unit, number: int) -> None:
+        if number == N - 1:
+            for name in ("clock", "throttled", "memory_pressure", "major_faults"):
+                unit.measured(name, 0.0, 0.0)
+            unit.full_collections = 3.0
+
+    assert explained(fill).ruled_out == ()
