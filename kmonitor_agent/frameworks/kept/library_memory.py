@@ -8,6 +8,7 @@ those in memory (`:memory:`) grow with each row.
 import atexit
 import ctypes
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -16,6 +17,9 @@ from kmonitor_agent.frameworks.script_values import instance_dict
 
 AT_EXIT: Final = "atexit"
 SQLITE: Final = "sqlite3"
+
+_LOADED_ONLY: Final = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)
+"""Mode of opening a library that loads nothing."""
 
 Place = tuple[str, str]
 """See `search.Place`."""
@@ -56,7 +60,7 @@ def _memory_used(path: str) -> Callable[[], int] | None:
     Source: https://www.sqlite.org/c3ref/memory_highwater.html
     """
     try:
-        function: Any = ctypes.CDLL(path).sqlite3_memory_used
+        function: Any = ctypes.CDLL(path, _LOADED_ONLY).sqlite3_memory_used
     except (OSError, AttributeError):
         return None
     function.restype = ctypes.c_int64

@@ -2,27 +2,31 @@
 """Suspended generators and coroutines of the script that no variable refers to.
 
 The iterator of `for loss in trainer():` is on the stack of the call that runs the loop, where
-nothing can read it. The garbage collector lists it among all objects, which takes 30 to 40 ms in a
-process with TensorFlow: so that is asked for rarely, and weak references are kept in between.
+nothing can read it. The garbage collector lists it among all objects, which takes 40 to 150 ms in a
+process with TensorFlow: so this is done rarely, and weak references are kept in between.
 
 No code of the script's runs.
 """
 
 import gc
 import weakref
-from collections.abc import Callable
-from itertools import compress, islice, repeat
-from operator import is_
+from collections.abc import Callable, Iterator
+from itertools import chain, compress, islice, repeat
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import SUSPENDABLE, suspended_code
 from kmonitor_agent.frameworks.script_files import is_script_file
+from kmonitor_agent.frameworks.script_values import is_exactly
 
 _MOST: Final = 100
 """Maximum number of them that are remembered."""
 
+_IDENTITY: Final = object.__hash__
+"""One number for each living object, without audit hooks of the script, which `id` calls."""
 
-_FIRST_COST_S: Final = 0.04
+_IS_SUSPENDABLE: Final = frozenset(map(_IDENTITY, SUSPENDABLE)).__contains__
+
+_FIRST_COST_S: Final = 0.15
 """Assumed cost of the first search, seconds: with 340 000 objects."""
 
 _RARER: Final = 2.0
@@ -68,13 +72,19 @@ class SuspendedCalls:
 
 def suspended_calls() -> list[weakref.ref[Any]]:
     """Generators and coroutines of the script, running ones included."""
-    # Calls of C alone, so that no other thread runs while all objects have a reference more.
-    everything = gc.get_objects()
-    found = [
-        each
-        for kind in SUSPENDABLE
-        for each in compress(everything, map(is_, map(type, everything), repeat(kind)))
-    ]
-    everything.clear()
-    of_script = (each for each in found if is_script_file(suspended_code(each).co_filename))
+    # In one go without Python code, as the lists are gone when the calls are found: while one has
+    # all objects, `tuple(generator)` fails in other threads (see `ObjectCounts`). Both lists have
+    # the same order, and both are read to their end: they are objects themselves, and refer to
+    # the iterators that would keep them.
+    found = compress(
+        chain(_all_objects(), repeat(None)),
+        map(_IS_SUSPENDABLE, map(_IDENTITY, map(type, _all_objects()))),
+    )
+    calls = [each for each in list(found) if is_exactly(each, *SUSPENDABLE)]
+    of_script = (each for each in calls if is_script_file(suspended_code(each).co_filename))
     return [weakref.ref(each) for each in islice(of_script, _MOST)]
+
+
+def _all_objects() -> Iterator[object]:
+    """All objects, those that were created last at the end."""
+    return chain.from_iterable(map(gc.get_objects, (2, 1, 0)))

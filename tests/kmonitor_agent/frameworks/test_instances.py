@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kmonitor_agent.frameworks.kept.suspended import suspended_calls
 from kmonitor_agent.frameworks.live_objects import instances_of
 from kmonitor_agent.probes.heap import ObjectCounts
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -52,7 +53,9 @@ def making() -> Iterator[list[BaseException]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("look", [lambda: instances_of([Kind]), lambda: ObjectCounts().count()])
+@pytest.mark.parametrize(
+    "look", [lambda: instances_of([Kind]), lambda: ObjectCounts().count(), suspended_calls]
+)
 def test_tuples_that_another_thread_fills_stay_whole(
     making: list[BaseException], look: Callable[[], object]
 ):

@@ -1,6 +1,6 @@
 """Alarms on time by their size: time that each adds by now, and its share of all.
 
-A second part may become slower while an alarm stands: then both make the units slower, and each
+A second part may become slower during an alarm: then both make the units slower, and each
 has a rate or a rise of its own. A part counts from a quarter of the additional time on, until it
 is a tenth, so that noise of the others does not make it come and go.
 """
