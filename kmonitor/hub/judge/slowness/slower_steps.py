@@ -23,6 +23,7 @@ from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.own_work import (
     is_own_work,
     knows_own_work,
+    work_explains_time,
     works_as_before,
     works_longer,
 )
@@ -58,6 +59,10 @@ _LEAST_CPU_WAIT: Final = 0.1
 _SHARE_OF_CPU_WAIT: Final = 0.3
 """Share of the additional time that this waiting takes; the runtime's threads wait as well, and
 are not counted."""
+
+_MOST_OF_RISE: Final = 0.5
+_FEWEST_READ: Final = 2
+"""Share of the additional time from which the wait explains it, and readings that show that."""
 
 _NEXT_TO_NOTHING: Final = 0.1
 """Share of the additional time up to which what is counted is excluded as its cause."""
@@ -173,6 +178,36 @@ def is_undisturbed(units: Sequence[Unit]) -> bool:
     late = median(share[-_AS_BEFORE:])
     is_busy = late >= _LEAST_CPU_WAIT and knows_own_work(units)
     return late <= early + _LEAST_CPU_WAIT / 2 and not is_busy
+
+
+def is_by_others(growth: Growth, units: Sequence[Unit]) -> bool:
+    """True if other processes are known to be the reason why units take longer.
+
+    The main thread waits for a processor for most of the additional time, and the process itself
+    does not work so much longer that this explains it.
+
+    Args:
+        growth: Growth from unit to unit, or a jump.
+        units: Measured units, to which its indices refer.
+    """
+    before, later = before_and_later(growth, units)
+    shares = [_cpu_waits(each)[0] for each in (before, later)]
+    if min(len(share) for share in shares) < _FEWEST_READ or not knows_own_work(units):
+        return False
+    early_s, late_s = (median(_walls(each)) for each in (before, later))
+    early, late = (median(share) for share in shares)
+    is_most = late * late_s - early * early_s >= _MOST_OF_RISE * (late_s - early_s) > 0.0
+    return is_most and late >= _LEAST_CPU_WAIT and not work_explains_time(before, later)
+
+
+def before_and_later(
+    growth: Growth, units: Sequence[Unit]
+) -> tuple[Sequence[Unit], Sequence[Unit]]:
+    """The units before and after a jump, or the halves of growth from unit to unit."""
+    begin, middle = 1, growth.first
+    if growth.slope is not None:
+        begin, middle = growth.first, (growth.first + growth.last + 1) // 2
+    return units[begin:middle], units[middle : growth.last + 1]
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:
