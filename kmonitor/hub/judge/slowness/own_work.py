@@ -61,14 +61,10 @@ def works_longer(window: Sequence[Unit]) -> bool:
     return _growth(seconds) >= _growth_of_time(window) ** _OWN_SHARE
 
 
-def work_explains_time(before: Sequence[Unit], later: Sequence[Unit]) -> bool:
-    """True if the process itself works longer by as much as explains the time of later units."""
-    work, seconds = (
-        median([getattr(each, name) for each in later])
-        / median([getattr(each, name) for each in before])
-        for name in ("cpu_s", "wall_s")
-    )
-    return bool(work >= seconds**_OWN_SHARE)
+def factor_of_work(before: Sequence[Unit], later: Sequence[Unit]) -> float:
+    """Factor by which later units take the process more processor time, where it is known."""
+    early, late = (median([unit.cpu_s for unit in each]) for each in (before, later))
+    return late / early
 
 
 def works_as_before(window: Sequence[Unit]) -> bool:

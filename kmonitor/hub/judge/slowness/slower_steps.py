@@ -21,9 +21,9 @@ from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Reme
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.own_work import (
+    factor_of_work,
     is_own_work,
     knows_own_work,
-    work_explains_time,
     works_as_before,
     works_longer,
 )
@@ -59,6 +59,9 @@ _LEAST_CPU_WAIT: Final = 0.1
 _SHARE_OF_CPU_WAIT: Final = 0.3
 """Share of the additional time that this waiting takes; the runtime's threads wait as well, and
 are not counted."""
+
+_LEAST_RUNNING: Final = 0.01
+"""Share of the time in which a main thread runs that does anything."""
 
 _MOST_OF_RISE: Final = 0.5
 _FEWEST_READ: Final = 2
@@ -183,8 +186,9 @@ def is_undisturbed(units: Sequence[Unit]) -> bool:
 def is_by_others(growth: Growth, units: Sequence[Unit]) -> bool:
     """True if other processes are known to be the reason why units take longer.
 
-    The main thread waits for a processor for most of the additional time, and the process itself
-    does not work so much longer that this explains it.
+    The main thread waits for a processor for most of the additional time. The process may take
+    more processor time as well, since caches are lost and threads wait for each other in loops:
+    by a smaller factor than that of the wait, or that of all else.
 
     Args:
         growth: Growth from unit to unit, or a jump.
@@ -197,7 +201,9 @@ def is_by_others(growth: Growth, units: Sequence[Unit]) -> bool:
     early_s, late_s = (median(_walls(each)) for each in (before, later))
     early, late = (median(share) for share in shares)
     is_most = late * late_s - early * early_s >= _MOST_OF_RISE * (late_s - early_s) > 0.0
-    return is_most and late >= _LEAST_CPU_WAIT and not work_explains_time(before, later)
+    by_waits = (1.0 - early) / max(1.0 - late, _LEAST_RUNNING)
+    work = factor_of_work(before, later)
+    return is_most and (work <= by_waits or work**2 * early_s <= late_s)
 
 
 def before_and_later(
