@@ -38,7 +38,8 @@ _LEAST_FAULTS: Final = 10.0
 
 _LONGEST_FAULT_S: Final = 0.01
 _SHARE_OF_RISE: Final = 0.5
-"""Each takes 0.1 to 10 ms: they must be able to explain half of the additional time."""
+"""Each takes 0.1 to 10 ms: they must be able to explain half of the additional time, apart from
+what other processes add to it."""
 
 _LEAST_WAITING: Final = 0.1
 """Fraction of the time in which a task waited for memory."""
@@ -113,7 +114,9 @@ def _least_faults(window: Sequence[Unit]) -> float:
     seconds = seconds[np.isfinite(seconds)]
     if len(seconds) < 2 * _LATELY:
         return 0.0
-    return _SHARE_OF_RISE * (_late(seconds) - _early(seconds)) / _LONGEST_FAULT_S
+    waited_s = _added_waits(window, "cpu_wait")
+    others_s = max(0.0, waited_s) if math.isfinite(waited_s) else 0.0
+    return _SHARE_OF_RISE * (_late(seconds) - _early(seconds) - others_s) / _LONGEST_FAULT_S
 
 
 def _faults(window: Sequence[Unit]) -> Floats:
