@@ -61,6 +61,12 @@ def works_longer(window: Sequence[Unit]) -> bool:
     return _growth(seconds) >= _growth_of_time(window) ** _OWN_SHARE
 
 
+def factor_of_work(before: Sequence[Unit], later: Sequence[Unit]) -> float:
+    """Factor by which later units take the process more processor time, where it is known."""
+    early, late = (median([unit.cpu_s for unit in each]) for each in (before, later))
+    return late / early
+
+
 def works_as_before(window: Sequence[Unit]) -> bool:
     """True if units take the process hardly more processor time, though they take far longer."""
     _, seconds = _processor_times(window)

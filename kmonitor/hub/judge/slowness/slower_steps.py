@@ -21,6 +21,7 @@ from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Reme
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.slowness.own_work import (
+    factor_of_work,
     is_own_work,
     knows_own_work,
     works_as_before,
@@ -37,7 +38,8 @@ _LEAST_FAULTS: Final = 10.0
 
 _LONGEST_FAULT_S: Final = 0.01
 _SHARE_OF_RISE: Final = 0.5
-"""Each takes 0.1 to 10 ms: they must be able to explain half of the additional time."""
+"""Each takes 0.1 to 10 ms: they must be able to explain half of the additional time, apart from
+what other processes add to it."""
 
 _LEAST_WAITING: Final = 0.1
 """Fraction of the time in which a task waited for memory."""
@@ -58,6 +60,13 @@ _LEAST_CPU_WAIT: Final = 0.1
 _SHARE_OF_CPU_WAIT: Final = 0.3
 """Share of the additional time that this waiting takes; the runtime's threads wait as well, and
 are not counted."""
+
+_LEAST_RUNNING: Final = 0.01
+"""Share of the time in which a main thread runs that does anything."""
+
+_MOST_OF_RISE: Final = 0.5
+_FEWEST_READ: Final = 2
+"""Share of the additional time from which the wait explains it, and readings that show that."""
 
 _NEXT_TO_NOTHING: Final = 0.1
 """Share of the additional time up to which what is counted is excluded as its cause."""
@@ -105,7 +114,9 @@ def _least_faults(window: Sequence[Unit]) -> float:
     seconds = seconds[np.isfinite(seconds)]
     if len(seconds) < 2 * _LATELY:
         return 0.0
-    return _SHARE_OF_RISE * (_late(seconds) - _early(seconds)) / _LONGEST_FAULT_S
+    waited_s = _added_waits(window, "cpu_wait")
+    others_s = max(0.0, waited_s) if math.isfinite(waited_s) else 0.0
+    return _SHARE_OF_RISE * (_late(seconds) - _early(seconds) - others_s) / _LONGEST_FAULT_S
 
 
 def _faults(window: Sequence[Unit]) -> Floats:
@@ -173,6 +184,39 @@ def is_undisturbed(units: Sequence[Unit]) -> bool:
     late = median(share[-_AS_BEFORE:])
     is_busy = late >= _LEAST_CPU_WAIT and knows_own_work(units)
     return late <= early + _LEAST_CPU_WAIT / 2 and not is_busy
+
+
+def is_by_others(growth: Growth, units: Sequence[Unit]) -> bool:
+    """True if other processes are known to be the reason why units take longer.
+
+    The main thread waits for a processor for most of the additional time. The process may take
+    more processor time as well, since caches are lost and threads wait for each other in loops:
+    by a smaller factor than that of the wait, or that of all else.
+
+    Args:
+        growth: Growth from unit to unit, or a jump.
+        units: Measured units, to which its indices refer.
+    """
+    before, later = before_and_later(growth, units)
+    shares = [_cpu_waits(each)[0] for each in (before, later)]
+    if min(len(share) for share in shares) < _FEWEST_READ or not knows_own_work(units):
+        return False
+    early_s, late_s = (median(_walls(each)) for each in (before, later))
+    early, late = (median(share) for share in shares)
+    is_most = late * late_s - early * early_s >= _MOST_OF_RISE * (late_s - early_s) > 0.0
+    by_waits = (1.0 - early) / max(1.0 - late, _LEAST_RUNNING)
+    work = factor_of_work(before, later)
+    return is_most and (work <= by_waits or work**2 * early_s <= late_s)
+
+
+def before_and_later(
+    growth: Growth, units: Sequence[Unit]
+) -> tuple[Sequence[Unit], Sequence[Unit]]:
+    """The units before and after a jump, or the halves of growth from unit to unit."""
+    begin, middle = 1, growth.first
+    if growth.slope is not None:
+        begin, middle = growth.first, (growth.first + growth.last + 1) // 2
+    return units[begin:middle], units[middle : growth.last + 1]
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:

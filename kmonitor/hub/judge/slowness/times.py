@@ -62,7 +62,12 @@ from kmonitor.hub.judge.slowness.parts import (
     share_of,
     without_first,
 )
-from kmonitor.hub.judge.slowness.slower_steps import is_undisturbed, retraced_operations
+from kmonitor.hub.judge.slowness.slower_steps import (
+    before_and_later,
+    is_by_others,
+    is_undisturbed,
+    retraced_operations,
+)
 from kmonitor.hub.judge.slowness.time_alarms import (
     LARGE_PART,
     LEAST_RISE,
@@ -149,6 +154,9 @@ def judge_time(
         values: Measured durations, seconds, `[n]`.
         before: Alarms after the previous unit, the one that is named first before the others.
     """
+    growth = judgement.growth
+    if judgement.state in ALARMED and growth is not None and is_by_others(growth, units):
+        judgement = Judgement(GrowthState.RISING, growth)
     alarms = _alarms(metric, judgement.state in ALARMED, values, units, before)
     if not alarms:
         return judgement, ()
@@ -303,6 +311,14 @@ def _is_in_all(units: Sequence[Unit], name: str) -> bool:
 
 
 def _jump_of_compute(units: Sequence[Unit]) -> int | None:
+    """First unit of slower computing; None also where other processes are the reason."""
+    first = _slower_compute(units)
+    if first is None or is_by_others(Growth(None, first, len(units) - 1), units):
+        return None
+    return first
+
+
+def _slower_compute(units: Sequence[Unit]) -> int | None:
     """First unit of slower computing; less is enough where other processes are no reason."""
     compute = seconds_of(units, "compute")
     first = find_jump(compute, _JUMP_OF_COMPUTE if has_input(units) else _JUMP_WITH_INPUT)
@@ -360,7 +376,7 @@ def _find_growing_part(
             if jump is not None and jump.rise < LEAST_RISE * median(values):
                 continue
             part = _part_that_grew(units, name, jump or growth)
-            if part is not None:
+            if part is not None and not _is_by_others(name, jump or growth, units):
                 return alarm_on(part, jump or growth, units, a_unit)
     return None
 
@@ -370,6 +386,19 @@ def _growth_of(units: Sequence[Unit], name: str, least_s: float) -> Growth | Non
     if name == "compute":
         least_s = max(least_s, _least_compute_s(units))
     return growth_of_part(units, name, least_s) or growth_of_work(units, name, own_s)
+
+
+def _is_by_others(name: str, growth: Growth, units: Sequence[Unit]) -> bool:
+    """True if a part takes longer since others take the processors, which slows down all parts.
+
+    Beside them computing scatters: its growth is that of its median, not what is sure of it.
+    """
+    if name in NOW_AND_THEN or not is_by_others(growth, units):
+        return False
+    before, later = before_and_later(growth, units)
+    levels = {each: (seconds_of(before, each), seconds_of(later, each)) for each in EPOCH_PARTS}
+    grown = {each: median(late) - median(early) for each, (early, late) in levels.items()}
+    return name == "compute" or not is_beyond(before, name, grown)
 
 
 def _part_that_grew(units: Sequence[Unit], name: str, growth: Growth) -> PartOfTime | None:

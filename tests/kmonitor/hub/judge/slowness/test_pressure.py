@@ -68,3 +68,14 @@ def test_faults_are_named_where_they_may_explain_the_time(longer_s: float, *, is
         unit.wall_s = 1.0 + (longer_s if unit.number > 6 else 0.0)
 
     assert (explain_pressure(Growth(None, 0, 11), units) is not None) is is_named
+
+
+@pytest.mark.parametrize(("waits", "is_named"), [(0.7, True), (0.02, False)])
+def test_time_in_which_it_waits_for_a_processor_needs_no_faults(waits: float, *, is_named: bool):
+    """50 of them in an epoch that takes 3 seconds longer."""
+    units = units_of([*[10.0] * 6, *(10 + 50.0 * n for n in range(1, 7))], NONE)
+    for unit in units:
+        unit.wall_s = 1.0 + (3.0 if unit.number > 6 else 0.0)
+        unit.measured("cpu_wait", *[waits if unit.number > 6 else 0.02] * 2)
+
+    assert (explain_pressure(Growth(None, 0, 11), units) is not None) is is_named
