@@ -2,8 +2,8 @@
 """Suspended generators and coroutines of the script that no variable refers to.
 
 The iterator of `for loss in trainer():` is on the stack of the call that runs the loop, where
-nothing can read it. The garbage collector lists it among all objects, which takes 40 to 150 ms in a
-process with TensorFlow: so this is done rarely, and weak references are kept in between.
+nothing can read it. The garbage collector lists it among all objects, which takes 40 to 150 ms in
+a process with TensorFlow: so this is done rarely, and weak references are kept in between.
 
 No code of the script's runs.
 """
