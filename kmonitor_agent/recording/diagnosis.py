@@ -413,8 +413,8 @@ class KeptObjectCounter:
 
     def _is_explained(self, kept: Sequence[KeptObjects]) -> bool:
         """False if memory rose since the last count, and nothing that was found grew as much."""
-        held, before = self._held_bytes(), self._held_before
-        self._held_before = held
+        before = self._held_before
+        held = self._held_before = self._held_bytes()
         if held is None or before is None or held - before < LEAST_RISE_BYTES:
             return True
         return sum(map(self._growth_bytes, kept)) >= _EXPLAINED * (held - before)

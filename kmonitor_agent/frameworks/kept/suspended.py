@@ -10,6 +10,7 @@ No code of the script's runs.
 
 import gc
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain, compress, islice, repeat
 from typing import Any, Final
@@ -76,11 +77,15 @@ def suspended_calls() -> list[weakref.ref[Any]]:
     # all objects, `tuple(generator)` fails in other threads (see `ObjectCounts`). Both lists have
     # the same order, and both are read to their end: they are objects themselves, and refer to
     # the iterators that would keep them.
-    found = compress(
-        chain(_all_objects(), repeat(None)),
-        map(_IS_SUSPENDABLE, map(_IDENTITY, map(type, _all_objects()))),
+    objects = _all_objects()
+    found = list(
+        compress(
+            chain(objects, repeat(None)),
+            map(_IS_SUSPENDABLE, map(_IDENTITY, map(type, _all_objects()))),
+        )
     )
-    calls = [each for each in list(found) if is_exactly(each, *SUSPENDABLE)]
+    deque(objects, maxlen=0)  # the second list is shorter after a collection in between
+    calls = (each for each in found if is_exactly(each, *SUSPENDABLE))
     of_script = (each for each in calls if is_script_file(suspended_code(each).co_filename))
     return [weakref.ref(each) for each in islice(of_script, _MOST)]
 

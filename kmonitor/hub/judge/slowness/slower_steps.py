@@ -213,10 +213,11 @@ def before_and_later(
     growth: Growth, units: Sequence[Unit]
 ) -> tuple[Sequence[Unit], Sequence[Unit]]:
     """The units before and after a jump, or the halves of growth from unit to unit."""
-    begin, middle = 1, growth.first
-    if growth.slope is not None:
-        begin, middle = growth.first, (growth.first + growth.last + 1) // 2
-    return units[begin:middle], units[middle : growth.last + 1]
+    window = units[: growth.last + 1]
+    if growth.slope is None:
+        return window[1 : growth.first], window[growth.first :]
+    middle = (growth.first + growth.last + 1) // 2
+    return window[growth.first : middle], window[middle:]
 
 
 def retraced_operations(units: Sequence[Unit], first: int) -> float:

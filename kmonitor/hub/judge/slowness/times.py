@@ -157,12 +157,13 @@ def judge_time(
     growth = judgement.growth
     if judgement.state in ALARMED and growth is not None and is_by_others(growth, units):
         judgement = Judgement(GrowthState.RISING, growth)
-    alarms = _alarms(metric, judgement.state in ALARMED, values, units, before)
+    is_alarmed = judgement.state in ALARMED
+    alarms = _alarms(metric, values, units, before, is_alarmed=is_alarmed)
     if not alarms:
         return judgement, ()
     lead = alarms[0]
     growth = growth_of_whole(alarms, values, units)
-    if judgement.state in ALARMED:
+    if is_alarmed:
         is_newer = _is_newer(lead, judgement)
         return (replace(judgement, growth=growth) if is_newer else judgement), alarms
     alarmed_units = len(units) - growth.first if lead.is_jump else 0
@@ -171,10 +172,11 @@ def judge_time(
 
 def _alarms(
     metric: VerdictMetric,
-    is_alarmed: bool,  # noqa: FBT001 - one of two states of the whole
     values: Floats,
     units: Sequence[Unit],
     before: Sequence[TimeAlarm],
+    *,
+    is_alarmed: bool,
 ) -> tuple[TimeAlarm, ...]:
     """The alarms that go on, and one on another part; each part is judged by itself."""
     names = [each for each in _PARTS if metric == "epoch_time" or each in WITHIN_STEPS]
@@ -183,13 +185,13 @@ def _alarms(
     for alarm in before:
         same = moved_on(alarm.for_steps(a_unit), values, units)
         own = [name for name in names if name in alarm.names]
-        found = _find(metric, is_alarmed, values, units, own)
+        found = _find(metric, values, units, own, is_alarmed=is_alarmed)
         held += filter(None, [_held_or_found(same, found, values, units)])
     new: list[TimeAlarm] = []
     while len(held) + len(new) < _MOST_ALARMS:
         alarms = held + new
         others = [name for name in names if all(name not in each.names for each in alarms)]
-        found = _find(metric, is_alarmed, values, units, others)
+        found = _find(metric, values, units, others, is_alarmed=is_alarmed)
         if found is None and not alarms and not is_alarmed:
             found = _find_level(values, units, a_unit, others)
         if found is None:
@@ -213,10 +215,11 @@ def _renewed(
 
 def _find(
     metric: VerdictMetric,
-    is_alarmed: bool,  # noqa: FBT001
     values: Floats,
     units: Sequence[Unit],
     names: Sequence[str],
+    *,
+    is_alarmed: bool,
 ) -> TimeAlarm | None:
     """The alarm on one of these parts, which made a jump or grows."""
     a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
