@@ -36,6 +36,7 @@ from tests.support.not_run import (
 )
 from tests.support.running_tests import (
     give_limits,
+    pytest_generate_tests,
     pytest_runtest_logreport,
     pytest_runtest_protocol,
     pytest_unconfigure,
@@ -44,6 +45,7 @@ from tests.support.waiting import DEADLINE_S
 
 __all__ = [
     "pytest_addoption",
+    "pytest_generate_tests",
     "pytest_ignore_collect",
     "pytest_runtest_logreport",
     "pytest_runtest_protocol",
@@ -86,6 +88,12 @@ def kmonitor_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("KMONITOR_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def repeat(request: pytest.FixtureRequest) -> int:
+    """Number of this run of a test that is repeated."""
+    return request.param
 
 
 @pytest.fixture

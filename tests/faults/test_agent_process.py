@@ -114,6 +114,7 @@ def test_an_end_delivers_to_a_hub_that_is_there(folders: Folders):
         assert hub.acked == 2
 
 
+@pytest.mark.exposed
 def test_a_hub_that_does_not_answer_does_not_keep_the_process(folders: Folders):
     script = """
 sys.stdin.readline()
@@ -207,6 +208,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     assert len(spooled(folders)) == 1
 
 
+@pytest.mark.exposed
 def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
     with FakeHub(ingest_socket_path(folders)) as hub, start_agent(EMIT_FOREVER) as process:
         hub.serve_until(lambda: hub.acked > 50)

@@ -38,6 +38,7 @@ def heard_run(client: HubClient) -> RunSummary:
     return run
 
 
+@pytest.mark.exposed
 @pytest.mark.parametrize("is_reaped", [True, False], ids=["reaped", "zombie"])
 def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
     client: HubClient, source: "subprocess.Popen[bytes]", *, is_reaped: bool

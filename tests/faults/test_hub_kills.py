@@ -72,6 +72,7 @@ def test_a_deleted_database_is_filled_again_from_what_the_agent_keeps(
     assert steps == list(range(3100))
 
 
+@pytest.mark.exposed
 def test_a_run_whose_home_was_removed_under_it_is_seen_again_with_a_gap(
     live_hub: LiveHub, folders: Folders
 ):

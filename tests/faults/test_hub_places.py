@@ -101,6 +101,7 @@ def test_a_runtime_folder_that_was_cleaned_away_is_made_anew(live_hub: LiveHub, 
             assert client.hub().pid == live_hub.process.pid
 
 
+@pytest.mark.exposed
 def test_the_end_on_request_leaves_nothing_uncommitted(live_hub: LiveHub, folders: Folders):
     with LinkUnderTest(folders) as link:
         for step in range(2000):

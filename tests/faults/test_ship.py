@@ -53,6 +53,7 @@ def steps(client: HubClient, run: str) -> list[int]:
     return [event.step for event in events if isinstance(event, Sample)]
 
 
+@pytest.mark.exposed
 def test_a_spool_is_shipped_while_its_process_lives_and_after_its_death_and_nothing_twice(
     shared: Path, shipper: Shipper, client: HubClient
 ):

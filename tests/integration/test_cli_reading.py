@@ -221,6 +221,7 @@ def test_show_as_json_has_summary_and_events(told: SimulatedAgent):
     assert [event["type"] for event in shown["events"]][:2] == ["session", "fit_start"]
 
 
+@pytest.mark.exposed
 def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     process = start_kmonitor("show", "last", "--follow")
     assert process.stdout is not None

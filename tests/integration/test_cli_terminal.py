@@ -252,6 +252,7 @@ def test_runs_are_watched_on_a_terminal(home: Mapping[str, str], columns: int, l
     assert all(cell_len(line) <= columns for line in shown.splitlines())
 
 
+@pytest.mark.exposed
 def test_runs_are_watched_as_json_lines(home: Mapping[str, str]) -> None:
     with start_kmonitor("runs", "--watch", "--json", environ=home) as process:
         assert process.stdout is not None

@@ -170,3 +170,18 @@ def test_a_process_that_fails_after_its_tests_is_named(tmp_path: Path):
     assert ran.returncode == 7
     assert "test_odd.py (exit status 7)" in ran.stdout
     assert "1 passed in" in ran.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.full
+def test_a_full_run_ends_with_many_runs_of_what_is_exposed_to_timing(tmp_path: Path):
+    text = (
+        "import os\nimport pytest\n\n\n@pytest.mark.exposed\ndef test_x():\n"
+        "    assert 'KMONITOR_TEST_REPEATS' not in os.environ\n\n\ndef test_y():\n    pass\n"
+    )
+
+    done = run_tests(tmp_path, "--full", x=text)
+
+    assert "2 passed" in done.stdout
+    assert "30 failed" in done.stdout
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED

@@ -33,6 +33,9 @@ IN_WORKER = "PYTEST_XDIST_WORKER"
 NOTES = "KMONITOR_RUNNING_TESTS"
 """Variable with the folder in which each process notes its test, and what came of all of them."""
 
+REPEATS = "KMONITOR_TEST_REPEATS"
+"""Variable with the number of times that each test marked `exposed` runs."""
+
 COUNTED: Final = ("failed", "passed", "skipped", "xfailed", "error")
 """pytest's words for what came of a test."""
 
@@ -43,6 +46,14 @@ def give_limits(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("full"):
             # The first one counts, and a mark of the test itself comes before those of its file.
             item.add_marker(pytest.mark.timeout(FULL_LIMIT_S), append=False)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have the tests that are most exposed to timing run as often as is asked for."""
+    times = int(os.environ.get(REPEATS, "1"))
+    if times > 1 and metafunc.definition.get_closest_marker("exposed"):
+        metafunc.fixturenames.append("repeat")
+        metafunc.parametrize("repeat", range(times), indirect=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -165,6 +165,7 @@ def test_nothing_is_pulled_while_the_reader_does_not_read(live_hub: LiveHub, fol
     assert slow.seqs(agent.run) == list(range(1, 16002))
 
 
+@pytest.mark.exposed
 def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, folders: Folders):
     with SimulatedAgent(folders) as agent:
         agent.start_fit()
@@ -188,6 +189,7 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
     assert len({t.status.state for t in told}) == len(told)
 
 
+@pytest.mark.exposed
 def test_a_question_asked_before_the_hub_is_there_is_answered_when_it_comes(
     idle_hub: LiveHub, reader: Reader
 ):
@@ -212,6 +214,7 @@ def test_stop_ends_the_thread_at_once_also_while_it_waits(folders: Folders):
     assert "kmonitor-follower" not in {thread.name for thread in threading.enumerate()}
 
 
+@pytest.mark.exposed
 def test_a_hub_that_hangs_is_noticed_and_followed_again_when_it_goes_on(
     live_hub: LiveHub, reader: Reader
 ):

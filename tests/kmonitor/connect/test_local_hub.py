@@ -154,6 +154,7 @@ def test_two_who_start_it_at_once_get_the_same_hub(folders_left_without_hub: Fol
     assert [hub.pid for hub in hubs] == [told[0].pid]
 
 
+@pytest.mark.exposed
 def test_a_hub_that_was_killed_is_replaced(folders_left_without_hub: Folders):
     first = ensure_hub(folders_left_without_hub)
     psutil.Process(first.pid).kill()

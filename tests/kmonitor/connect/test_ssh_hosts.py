@@ -88,6 +88,7 @@ def _is_tunnel(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.exposed
 def test_a_hub_is_started_there_followed_and_comes_back_when_ssh_is_killed(
     live_ssh_host: SshHost, folders: Folders
 ) -> None:

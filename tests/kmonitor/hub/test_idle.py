@@ -8,6 +8,7 @@ from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
 
 
+@pytest.mark.exposed
 @pytest.mark.slow
 def test_an_idle_hub_ends_by_itself_and_forgets_nothing(idle_hub: LiveHub, folders: Folders):
     with SimulatedAgent(folders) as agent:

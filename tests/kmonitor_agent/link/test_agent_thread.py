@@ -138,6 +138,7 @@ def test_an_idle_run_delivers_what_a_hub_asks_for_again(agent: AgentThread, fold
     assert kinds == ["SessionStarted", *["EpochEnded"] * 5]
 
 
+@pytest.mark.exposed
 def test_only_tasks_that_are_meant_for_it_run_while_a_run_is_idle(
     agent: AgentThread, folders: Folders
 ):
@@ -291,6 +292,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[AgentLoop]:
     return turns
 
 
+@pytest.mark.exposed
 def test_a_connected_run_without_events_turns_for_messages_alone(
     agent: AgentThread, folders: Folders, turns: list[AgentLoop]
 ):

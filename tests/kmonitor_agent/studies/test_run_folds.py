@@ -129,6 +129,7 @@ def test_the_studys_process_does_not_grow_over_fifty_folds(tmp_path: Path):
     assert not of_any_fold()
 
 
+@pytest.mark.exposed
 def test_a_fold_that_takes_longer_than_it_may_is_ended_and_tried_again(tmp_path: Path):
     study = run_folds(functions.wait, folds=1, study=tmp_path / "study", timeout_s=0.5)
 

@@ -324,6 +324,7 @@ def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
     assert record.state == "lost"
 
 
+@pytest.mark.exposed
 @on_both_stores
 def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     lost = parts.started_run(pid=gone_pid)

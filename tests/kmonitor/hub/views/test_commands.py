@@ -94,6 +94,7 @@ def test_the_same_id_asked_again_is_the_same_command(client: HubClient, folders:
     assert len(agent.commands) == 1
 
 
+@pytest.mark.exposed
 @pytest.mark.slow
 def test_a_queued_command_is_repeated_until_it_is_received(client: HubClient, folders: Folders):
     agent = SimulatedAgent(folders)
@@ -112,6 +113,7 @@ def test_a_queued_command_is_repeated_until_it_is_received(client: HubClient, fo
     assert status.state == "received"
 
 
+@pytest.mark.exposed
 @pytest.mark.slow
 def test_a_command_that_is_queued_when_the_hub_dies_is_carried_out_once(
     live_hub: LiveHub, folders: Folders
