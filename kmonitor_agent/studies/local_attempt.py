@@ -259,10 +259,8 @@ class LocalAttempt:
         death = self._death()
         cause, why = self._cause(death)
         kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
-        # A kill at the cgroup's bound is counted for the host, too.
-        if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
-            cause = "out_of_memory"
-            why = f"the kernel killed it when it reached memory={self._bound_text}"
+        if kills:
+            cause, why = self._cause_at_bound(cause, why, death)
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
             cause = "out_of_memory"
@@ -344,6 +342,26 @@ class LocalAttempt:
         early_exit = ("error", f"{death.why} before its function returned")
         return ("killed", death.why) if is_signal else early_exit
 
+    def _cause_at_bound(
+        self, cause: FoldCause, why: str, death: ProcessDeath
+    ) -> tuple[FoldCause, str]:
+        """Cause and reason where the kernel killed processes of the cgroup at its bound."""
+        # A kill at the cgroup's bound is counted for the host, too.
+        if cause == "killed" or (cause, why) == ("out_of_memory", death.why):
+            return (
+                "out_of_memory",
+                f"the kernel killed it when it reached memory={self._bound_text}",
+            )
+        if cause == "error" and self._seen.returned is not None:
+            # Its function missed a process of its own before the study saw the kill.
+            return "out_of_memory", f"{self._killed_process_text()}: {why}"
+        return cause, why
+
+    def _killed_process_text(self) -> str:
+        return (
+            f"the kernel killed one of its processes when they reached memory={self._bound_text}"
+        )
+
     def _measure(self) -> None:
         seen = self._seen
         if seen.returned is not None:
@@ -384,11 +402,7 @@ class LocalAttempt:
         if too_much_memory(seen.current_bytes, bounds.memory_bytes):
             self.kill("out_of_memory", f"its processes used more than memory={self._bound_text}")
         elif self._memory_cgroup is not None and self._memory_cgroup.kills():
-            self.kill(
-                "out_of_memory",
-                "the kernel killed one of its processes when they reached "
-                f"memory={self._bound_text}",
-            )
+            self.kill("out_of_memory", self._killed_process_text())
         elif self.began_s:
             self._judge_time(now_s)
 

@@ -72,6 +72,12 @@ def leak_in_child(fold: Fold) -> None:
     subprocess.run([sys.executable, "-c", text], check=True)
 
 
+def lose_child(fold: Fold) -> None:
+    """A process that it starts is killed."""
+    text = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", text], check=True)
+
+
 def out_of_address_space(fold: Fold) -> None:
     """Requests more than a limit of the system's lets it have."""
     resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))

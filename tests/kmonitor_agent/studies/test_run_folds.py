@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import psutil
 import pytest
+from typing_extensions import override
 
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies import bounds, runner
@@ -86,6 +87,43 @@ def test_a_fold_that_takes_more_memory_than_it_may_is_ended(
     peak_bytes = result.attempts[0].peak_bytes
     assert peak_bytes < 2**30
     assert "(RAM peak by memory." not in result.why or peak_bytes > 290 * 2**20
+
+
+class GroupOfKilledChild(MemoryCgroup):
+    """A group whose kill is not seen before the fold's process is gone, as on a busy machine."""
+
+    def __init__(self, number: Path) -> None:
+        super().__init__(2, number)
+        self._number = number
+
+    @override
+    def join(self, pid: int) -> bool:
+        self._number.write_text(str(pid))
+        return True
+
+    @override
+    def kills(self) -> int:
+        return 0 if psutil.pid_exists(int(self._number.read_text())) else 1
+
+    @override
+    def remove(self) -> bool:
+        return True
+
+
+def test_a_fold_that_misses_a_killed_process_before_the_study_does_ran_out_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    group = GroupOfKilledChild(tmp_path / "number")
+    monkeypatch.setattr(MemoryCgroup, "create", lambda *_: group)
+
+    study = run_folds(
+        functions.lose_child, folds=1, study=tmp_path / "study", memory="300 MiB", retries=0
+    )
+
+    (result,) = study.results
+    assert result.cause == "out_of_memory"
+    assert "killed one of its processes when they reached memory=300" in result.why
+    assert "CalledProcessError" in result.why
 
 
 def test_the_largest_fold_is_ended_before_the_host_runs_out(
