@@ -68,7 +68,7 @@ def _run(script: Path, folder: Path, home: Path, hub: LiveHub) -> bool | None:
     true_s = true_parts(run.trace).get(head.part)
     named = [each for each in course.alarms if each.where]
     called = f"{named[0].unit} ({named[0].where} {named[0].name})" if named else ""
-    faults = course.faults(head)
+    faults = course.faults(head, run.trace)
     true_text = "" if true_s is None else f"{true_s:.2f}"
     print(
         f"| {script.stem} | {head.part} | {true_text} | {said_s:.2f} | {_largest_gap(parts):.1%} |"

@@ -9,10 +9,11 @@ import importlib
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, Literal
 
 from kmonitor.connect.hub_client import HubClient
@@ -43,6 +44,8 @@ class Slowdown:
         cause: Cause that is to be named, as in `Verdict`; empty: the part says enough.
         units: Epochs that run unless UNITS says so.
         within: Units within which it should be called, from where it begins.
+        is_late: It begins once memory runs out: at a unit that depends on the machine, and is
+            taken from the trace.
         remedy: A fix that makes it fast, as kmonitor advises; run by FIXED=1. Empty: it has none.
     """
 
@@ -53,6 +56,7 @@ class Slowdown:
     cause: str = ""
     units: int = 25
     within: int = 15
+    is_late: bool = False
     remedy: str = ""
 
 
@@ -151,8 +155,13 @@ class TimeCourse:
     last: Verdict | None
     epochs: list[EpochEnded]
 
-    def faults(self, head: Slowdown) -> list[str]:
-        """Faults in the verdicts; empty if all are right."""
+    def faults(self, head: Slowdown, trace: Sequence[dict[str, float]]) -> list[str]:
+        """Faults in the verdicts; empty if all are right.
+
+        Args:
+            head: Head of the script.
+            trace: What the script measured itself, a unit each.
+        """
         named = [(each.where, each.name if head.name else "") for each in self.alarms]
         match head.expected:
             case "none":
@@ -160,7 +169,7 @@ class TimeCourse:
             case "slower":
                 if not self.alarms:
                     return ["not called"]
-                late = self.alarms[0].unit > head.within
+                late = self.alarms[0].unit > _begin(head, trace) + head.within
                 found = [f"called at unit {self.alarms[0].unit}"] if late else []
                 wrong = (head.part, head.name) not in named
                 causes = [each.cause for each in self.alarms]
@@ -175,6 +184,21 @@ class TimeCourse:
                 times = [each.step_times for each in self.epochs if each.step_times is not None]
                 few = [each for each in times if each.slow and each.slow_part >= LEAST_PART]
                 return [] if len(few) > len(times) / 2 else ["no slow steps were seen"]
+
+
+def _begin(head: Slowdown, trace: Sequence[dict[str, float]]) -> int:
+    """Number of units before the slowdown begins; 0 if it begins with the first."""
+    if not head.is_late:
+        return 0
+    spent = [row.get(head.part, 0.0) for row in trace]
+    first = slice(1, _USUAL_UNITS + 1)
+    usual = 1.5 * median(spent[first]) + 0.1 * median(row["wall"] for row in trace[first])
+    slow = [at for at in range(len(spent) - 2) if median(spent[at : at + 3]) > usual]
+    return min(slow, default=len(spent))
+
+
+_USUAL_UNITS: Final = 10
+"""Units after the first that are not yet slower in a script where memory runs out."""
 
 
 def read_time_course(client: HubClient, run: str) -> TimeCourse:

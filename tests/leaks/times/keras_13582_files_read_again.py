@@ -19,7 +19,7 @@ SLOW = Slowdown(
     expected="slower",
     part="input",
     units=40,
-    within=35,
+    is_late=True,
     remedy="keep nothing of an epoch",
 )
 

@@ -19,7 +19,7 @@ SLOW = Slowdown(
     part="input",
     cause="pressure",
     units=40,
-    within=35,
+    is_late=True,
     remedy="keep nothing of an epoch",
 )
 
