@@ -26,13 +26,15 @@ import keras, numpy as np
 from kmonitor_agent import MonitorCallback
 
 kept = []
-began = time.monotonic()
 
 class Grows(keras.callbacks.Callback):
+    began = 0.0
+
     def on_train_batch_end(self, batch, logs=None):
+        self.began = self.began or time.monotonic()
         if sys.argv[1] == "grow" or len(kept) < 60:
             kept.append(np.ones(6 * 2**20 // 8))
-        if sys.argv[1] == "kill" and time.monotonic() > began + 3.5:  # sampled each second
+        if sys.argv[1] == "kill" and time.monotonic() > self.began + 6:  # sampled each second
             os.kill(os.getpid(), signal.SIGKILL)
 
 x = np.zeros((4000, 8), "float32")

@@ -160,7 +160,7 @@ class TimeCourse:
 
         Args:
             head: Head of the script.
-            trace: What the script measured itself, a unit each.
+            trace: Times that the script measured itself, a unit each.
         """
         named = [(each.where, each.name if head.name else "") for each in self.alarms]
         match head.expected:
