@@ -40,7 +40,7 @@ class Grows(keras.callbacks.Callback):
 x = np.zeros((4000, 8), "float32")
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8)])
 model.compile("sgd", "mse")
-model.fit(x, x, batch_size=2, epochs=9, verbose=0, callbacks=[Grows(), MonitorCallback("grows")])
+model.fit(x, x, batch_size=2, epochs=90, verbose=0, callbacks=[Grows(), MonitorCallback("grows")])
 """
 
 
