@@ -10159,6 +10159,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{signal}: killed; the kernel recorded no out-of-memory kill in its control group ({how}), but one elsewhere on this host</source>
+        <translation>{signal}：被终止；内核没有因内存不足在其控制组（{how}）中结束过进程，但在本机别处结束过一个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: segmentation fault, often a bug in native code</source>
         <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
     </message>

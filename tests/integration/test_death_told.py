@@ -105,5 +105,10 @@ def test_a_kill_by_somebody_is_no_want_of_memory(
     text = told(idle_hub)
 
     assert "SIGKILL" in text
-    assert "not for lack of memory" in text or "cannot tell whether it ran out of memory" in text
+    reasons = (
+        "not for lack of memory",
+        "no out-of-memory kill in its control group",  # another test has one
+        "cannot tell whether it ran out of memory",
+    )
+    assert any(each in text for each in reasons)
     assert re.search(r"RAM[a-z ]* over the last", text), text

@@ -299,6 +299,10 @@ _FORMS: Final = (
         "{signal}: killed by another process, not for lack of memory: the kernel recorded "
         "no out-of-memory kills"
     ),
+    later(
+        "{signal}: killed; the kernel recorded no out-of-memory kill in its control group "
+        "({how}), but one elsewhere on this host"
+    ),
     later("{signal}: killed; kmonitor cannot tell whether it ran out of memory"),
     later("{signal}: segmentation fault, often a bug in native code"),
     later("{signal}: it aborted, often after native code failed a check or ran out of memory"),

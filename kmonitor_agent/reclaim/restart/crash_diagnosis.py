@@ -84,10 +84,17 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
     if _rose(before.group, after.group):
         why = f"out of memory: the kernel killed it ({after.group_source}: oom_kill)"
         return ProcessDeath("memory", name, why=why)
-    if _rose(before.host, after.host):
+    is_of_host = _rose(before.host, after.host)
+    if is_of_host and after.group is None:
         why = "out of memory: the kernel killed a process on this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
-    if after.group is None and after.host is None:
+    if is_of_host:
+        # The group counts each kill of its processes, also where the host ran out of memory.
+        explanation = (
+            "killed; the kernel recorded no out-of-memory kill in its control group "
+            f"({after.group_source}), but one elsewhere on this host"
+        )
+    elif after.group is None and after.host is None:
         explanation = "killed; kmonitor cannot tell whether it ran out of memory"
     else:
         explanation = (

@@ -119,16 +119,19 @@ def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
     before = OomKillCounts(group=2, group_source="memory.events", host=5)
 
     in_group = diagnose_exit(killed, before, OomKillCounts(3, "memory.events", 6))
-    on_host = diagnose_exit(killed, before, OomKillCounts(2, "memory.events", 6))
+    on_host = diagnose_exit(killed, OomKillCounts(host=5), OomKillCounts(host=6))
+    elsewhere = diagnose_exit(killed, before, OomKillCounts(2, "memory.events", 6))
     by_hand = diagnose_exit(killed, before, before)
     unknown = diagnose_exit(killed, OomKillCounts(), OomKillCounts())
 
-    assert [each.how for each in (in_group, on_host, by_hand, unknown)] == [
+    assert [each.how for each in (in_group, on_host, elsewhere, by_hand, unknown)] == [
         "memory",
         "memory",
+        "signal",
         "signal",
         "signal",
     ]
+    assert "no out-of-memory kill in its control group (memory.events)" in elsewhere.why
     assert "memory.events" in in_group.why
     assert "not for lack of memory" in by_hand.why
     assert "cannot tell whether it ran out of memory" in unknown.why
