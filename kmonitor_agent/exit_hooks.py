@@ -6,7 +6,6 @@ function of the script by the script's own `__eq__`, and leaves an empty entry b
 """
 
 import atexit
-from contextlib import ExitStack
 from typing import Final, Protocol
 
 
@@ -14,6 +13,10 @@ class _Closes(Protocol):
     """Its `close` never raises."""
 
     def close(self) -> None: ...
+
+
+_MOST_FAILURES: Final = 16
+"""Number of failures after which the rest is left: without any memory nothing can be closed."""
 
 
 class ExitHooks:
@@ -38,9 +41,12 @@ class ExitHooks:
         self._owners.pop(id(owner), None)
 
     def _close_all(self) -> None:
-        with ExitStack() as stack:
-            for owner in list(self._owners.values()):
-                stack.callback(owner.close)
+        failures = 0
+        while self._owners and failures < _MOST_FAILURES:
+            try:
+                self._owners.popitem()[1].close()
+            except Exception:  # noqa: BLE001 - Python would print it; memory may run out here too
+                failures += 1
 
 
 EXIT_HOOKS: Final = ExitHooks()

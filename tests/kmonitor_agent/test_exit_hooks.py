@@ -44,7 +44,6 @@ def test_one_that_fails_leaves_the_others_closed(registered: list[Callable[[], N
     hooks.add(Recorder(lambda: closed.append("link")))
     hooks.add(Recorder(lambda: list[int]().pop()))
 
-    with pytest.raises(IndexError):
-        registered[0]()
+    registered[0]()
 
     assert closed == ["link"]

@@ -2,6 +2,7 @@
 """Memory of texts, bytes, images and the like, read without running code of the script."""
 
 import errno
+import gc
 import io
 import math
 from collections.abc import Callable
@@ -58,6 +59,48 @@ def bytes_of_number(value: Any) -> int:
     """
     is_shared = not is_exactly(value, int, float) or (type(value) is int and value in _SHARED_INTS)
     return _POINTER_BYTES if is_shared else _POINTER_BYTES + _NUMBER_BYTES
+
+
+_LITTLE_DATA: Final = 2**16
+"""Size of data, bytes, from which the object that holds them is a small part."""
+
+_OBJECT_BYTES: Final = {
+    "numpy.ndarray": 140,
+    "tensorflow.Tensor": 770,
+    "torch.Tensor": 500,
+    "jax.Array": 2300,
+    "pandas.Series": 1400,
+    "pandas.DataFrame": 3700,
+}
+"""Approximate size of an object beside its data, bytes, by kind.
+
+Source: growth of the process with 5,000 to 40,000 of them, on CPython 3.11 with NumPy 2,
+TensorFlow 2.21, PyTorch 2 and JAX on the CPU, and pandas 3.
+"""
+
+
+def bytes_with_object(n_bytes: int, kind: str) -> int:
+    """Size of data with the object that holds them, bytes.
+
+    Args:
+        n_bytes: Size of the data.
+        kind: Kind of the object, as in `ObjectSize`.
+    """
+    return n_bytes + _OBJECT_BYTES.get(kind, 0) if n_bytes < _LITTLE_DATA else n_bytes
+
+
+def bytes_of_scalar(value: Any) -> int:
+    """Size of a date, a number of NumPy or the like with the pointer to it, bytes.
+
+    0 for an object that may refer to others, and for one of the script's classes.
+    """
+    if gc.is_tracked(value) or not is_known_class(type(value)):
+        return 0
+    return _POINTER_BYTES + -(-object.__sizeof__(value) // _UNIT_BYTES) * _UNIT_BYTES
+
+
+_UNIT_BYTES: Final = 16
+"""Python allocates multiples of these."""
 
 
 def bytes_of_buffer(value: Any) -> int:

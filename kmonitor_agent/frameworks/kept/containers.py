@@ -76,6 +76,11 @@ def container_name(value: Any) -> str:
     return class_name(container_base(_storage(value)) if is_in_place else kind)
 
 
+def are_parts(items: Iterable[Any]) -> bool:
+    """True for containers that may differ much though they belong to one: a list for a label."""
+    return all(is_exactly(each, list, dict, set, deque) for each in items)
+
+
 def container_base(value: Any) -> Any:
     """Class of Python that a container is of or derives from; None for anything else."""
     known = map(_CONTAINERS.get, map(id, class_bases(type(value))))
@@ -113,6 +118,7 @@ _STORAGE: Final = {
     "multiprocessing.queues": "_buffer",
     "queue": "queue",
     "tensorflow.python.trackable.data_structures": "_storage",
+    "weakref": "data",
 }
 """Attributes in which these modules' lists, dicts and queues keep their items."""
 

@@ -47,8 +47,10 @@ def _function_in(value: Any) -> Any:
 
 
 def is_followed(kind: type) -> bool:
-    """True for instances of the script's classes, for callbacks and for models."""
+    """True for instances of the script's classes, callbacks, models and sparse matrices."""
     if not is_known_class(kind) or (class_module(kind), class_name(kind)) in _NAMESPACES:
+        return True
+    if class_module(kind).startswith("scipy.sparse."):
         return True
     return any(class_name(base) in {"Callback", "Model"} for base in class_bases(kind))
 

@@ -18,6 +18,7 @@ import dataclasses
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import FunctionType, TracebackType
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from kmonitor_agent.call_stacks import SUSPENDABLE
 from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number
 from kmonitor_agent.frameworks.kept.containers import (
     Series,
+    are_parts,
     capacity_of,
     container_name,
     length_of,
@@ -133,7 +135,7 @@ _NEWEST: Final = 17
 
 _MOST_IN_TREES: Final = 1000
 
-_LITTLE: Final = 2**12
+_LITTLE: Final = 2**16
 """Size of an item up to which parts of unknown size may be most of it, bytes."""
 
 _WHOLE: Final = 0.9
@@ -301,10 +303,8 @@ class KeptObjectWalk:
             self.n_visited += 1
             if self._is_over():
                 return
-            try:
+            with suppress(RuntimeError):  # another thread changed it meanwhile
                 self._visit(value, self._names.get(id(value), place))
-            except RuntimeError:  # another thread changed it meanwhile
-                continue
 
     def _next_queue(self) -> deque[tuple[Any, str]]:
         is_turn_of_later = not self._waiting or self.n_visited % _LATER_EACH == 0
@@ -481,10 +481,8 @@ class KeptObjectWalk:
             is_left_out = is_first and (self._is_full(value, place) or place[0] == FINALIZERS)
             is_measured = length >= FEWEST and not is_left_out and not is_record(value)
             if is_measured and not self._counts_with_another(value):
-                try:
+                with suppress(RuntimeError):  # as above
                     self._measure(value, length, place)
-                except RuntimeError:  # as above
-                    continue
 
     def _counts_with_another(self, value: Any) -> bool:
         """True for a container that is measured as part of what it is in.
@@ -540,11 +538,12 @@ class KeptObjectWalk:
     def _measure_trees(
         self, items: list[Any], apart: set[int], length: int, place: Place, capacity: int | None
     ) -> None:
-        # The newest may be a variable's value too, which belongs there. And what the first one
-        # holds as well is shared by all; but an item may lead to the others, as an error does by
-        # the frames that it keeps.
-        measured = items[1:-1] or items[1:]
-        self._reader.tree(items[0], apart)
+        # The newest may be a variable's value too, which belongs there. What the first one holds
+        # as well is shared by all; but an item may lead to others, as an error by its frames.
+        are_all = length == len(items) and are_parts(items)
+        measured = items if are_all else items[1:-1] or items[1:]
+        if not are_all:
+            self._reader.tree(items[0], apart)
         total = TreeSize()
         n = 0
         n_before = self._reader.n_visited
@@ -559,8 +558,9 @@ class KeptObjectWalk:
         is_traced = total.native is not None and total.native.kind == TRACED_FUNCTION
         if total.native is not None and not (is_traced and n_bytes >= LEAST_BYTES):
             has_name = total.native.kind == KERAS_MODEL and like is not None
-            named = like if like and has_name else total.native
-            self._report(named, length, None, place, capacity)
+            self._report(
+                like if like and has_name else total.native, length, None, place, capacity
+            )
             return
         like = like or total.whole
         if like is None and total.largest is not None and 2 * total.sized_bytes >= total.n_bytes:

@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.kept.buffers import bytes_of_buffer, bytes_of_number, is_native
+from kmonitor_agent.frameworks.kept.buffers import (
+    bytes_of_buffer,
+    bytes_of_number,
+    bytes_of_scalar,
+    bytes_with_object,
+    is_native,
+)
 from kmonitor_agent.frameworks.kept.containers import container_base, newest_items
 from kmonitor_agent.frameworks.kept.contents import held_by
 from kmonitor_agent.frameworks.kept.tensorflow_parts import (
@@ -119,10 +125,16 @@ def size_of(value: Any) -> ObjectSize | None:
         read = _READERS.get((class_module(base).partition(".")[0], class_name(base)))
         if read is not None:
             try:
-                return read(value)
+                return _with_object(read(value))
             except Exception:  # noqa: BLE001 - deleted, on a device that is gone, of another version
                 return None
     return None
+
+
+def _with_object(size: ObjectSize | None) -> ObjectSize | None:
+    if size is None or not size.n_bytes or size.is_on_device:
+        return size
+    return replace(size, n_bytes=bytes_with_object(size.n_bytes, size.kind))
 
 
 def has_graph(value: Any) -> bool:
@@ -546,7 +558,7 @@ def _own_bytes(value: Any) -> int:
         return type.__sizeof__(value)
     if base is list:
         return _LIST_BYTES
-    return bytes_of_buffer(value) or _NODE_BYTES
+    return bytes_of_buffer(value) or bytes_of_scalar(value) or _NODE_BYTES
 
 
 _LIST_BYTES: Final = 80

@@ -19,6 +19,8 @@ from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import Event, ObjectsCounted, StepTimes
 from kmonitor_agent.wire.messages.readings import Reading
 
+pytestmark = pytest.mark.usefixtures("this_module_alone")
+
 MIB = 2.0**20
 
 

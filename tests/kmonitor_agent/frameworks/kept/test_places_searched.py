@@ -10,10 +10,12 @@ import mmap
 import queue
 import sys
 import threading
+import weakref
 from collections import ChainMap, Counter, namedtuple
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType, ModuleType, SimpleNamespace, coroutine
 from typing import Any
@@ -113,6 +115,10 @@ CONTENTS: dict[str, Callable[[], Any]] = {
     "argument of an error": lambda: ValueError(data()),
     "attribute of an error": failed,
     "read-only dict": lambda: MappingProxyType({"a": data()}),
+    "numbers of NumPy": lambda: [np.float64(n) for n in range(MIB // 40)],
+    "complex numbers": lambda: [complex(n, n) for n in range(MIB // 40)],
+    "times": lambda: [timedelta(microseconds=n) for n in range(MIB // 56)],
+    "small arrays": lambda: [np.zeros(4) for _ in range(MIB // 181)],
 }
 
 Pair = tuple[Callable[[], Any], Callable[[Any, Any], Any]]
@@ -126,6 +132,11 @@ def changed(change: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
         return held
 
     return add
+
+
+def hold_by_key(pair: Any, value: Any) -> None:
+    pair[1].append(Entry(None))
+    pair[0][pair[1][-1]] = value
 
 
 CONTAINERS: dict[str, Pair] = {
@@ -162,6 +173,14 @@ CONTAINERS: dict[str, Pair] = {
     "chained iterators": (
         lambda: iter(()),
         lambda held, value: itertools.chain(held, (each for each in [value])),
+    ),
+    "one list of three": (
+        lambda: [[], [], []],
+        changed(lambda held, value: held[1].append(value)),
+    ),
+    "values of weak keys": (
+        lambda: (weakref.WeakKeyDictionary(), []),
+        changed(lambda held, value: hold_by_key(held, value)),
     ),
     "ChainMap": (ChainMap, lambda held, value: held.new_child({0: value})),
     "list of a partial": (

@@ -2,11 +2,10 @@
 
 import pytest
 
-from kmonitor_agent.frameworks import script_files
-
 
 @pytest.fixture
 def this_module_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the modules of all other tests."""
+    of_script = "kmonitor_agent.frameworks.script_files.MODULES.of_script"
     name = request.module.__name__
-    monkeypatch.setattr(script_files.MODULES, "of_script", lambda: [name])
+    monkeypatch.setattr(of_script, lambda: [name])
