@@ -180,7 +180,7 @@ CONTAINERS: dict[str, Pair] = {
     ),
     "values of weak keys": (
         lambda: (weakref.WeakKeyDictionary(), []),
-        changed(lambda held, value: hold_by_key(held, value)),
+        changed(hold_by_key),
     ),
     "ChainMap": (ChainMap, lambda held, value: held.new_child({0: value})),
     "list of a partial": (
