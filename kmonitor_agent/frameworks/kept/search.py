@@ -538,8 +538,8 @@ class KeptObjectWalk:
     def _measure_trees(
         self, items: list[Any], apart: set[int], length: int, place: Place, capacity: int | None
     ) -> None:
-        # The newest may be a variable's value too, which belongs there. What the first one holds
-        # as well is shared by all; but an item may lead to others, as an error by its frames.
+        # The newest may be a variable's value too, which belongs there. Contents of the first one
+        # too are shared by all; but an item may lead to others, as an error by its frames.
         are_all = length == len(items) and are_parts(items)
         measured = items if are_all else items[1:-1] or items[1:]
         if not are_all:
