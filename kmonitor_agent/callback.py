@@ -88,9 +88,10 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
                     if is_open:
                         SIGNALS.close(self._run_recorder.faults)  # pyright: ignore[reportPrivateUsage]
             except HandlerException as passing:
+                raise (passing.error if is_open else passing) from None
+            finally:
                 if is_open:
-                    raise passing.error from None
-                raise
+                    SIGNALS.close_left(self._run_recorder.faults)  # pyright: ignore[reportPrivateUsage]
 
         return run
 

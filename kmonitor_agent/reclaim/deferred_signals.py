@@ -47,6 +47,11 @@ class DeferredSignals:
         self._pending: list[int] = []
         self._failed: Exception | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """True in a section, and after one before whose `close` a handler raised."""
+        return self._is_open
+
     def open(self, *, is_watched: bool = False) -> bool:
         """Begin a section; True if the caller delivers the signals held in it, by calling `close`.
 
@@ -82,6 +87,11 @@ class DeferredSignals:
                 failed, self._failed = self._failed, None
                 faults.record("signals", failed)
             self._raise_again(pending)
+
+    def close_left(self, faults: FaultLog) -> None:
+        """Close a section whose `close` was not reached: a handler raised just before it."""
+        if self._is_open:
+            self.close(faults)
 
     @contextlib.contextmanager
     def delivered_after(self) -> Generator[None]:

@@ -522,9 +522,10 @@ class RunRecorder:
                 if is_open:
                     SIGNALS.close(self.faults)
         except HandlerException as passing:
+            raise (passing.error if is_open else passing) from None
+        finally:
             if is_open:
-                raise passing.error from None
-            raise
+                SIGNALS.close_left(self.faults)
 
     def _has_work(self, fit: Fit) -> bool:
         """True if more is due than timing a step, which takes less time than watching signals."""
@@ -542,8 +543,7 @@ class RunRecorder:
         fit.clock.due = is_early and not fit.is_traced
         with self.faults.guarded("run.describe_model"):
             fit.clock.due |= self._model_reporter.waits(fit)
-            model = fit.model()
-            if model is not None and not is_early:
+            if not is_early and (model := fit.model()) is not None:
                 self._model_reporter.describe(fit, model)
                 self._count_traced(fit, model)
         if fit.is_count_due:
