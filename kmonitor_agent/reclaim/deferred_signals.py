@@ -49,7 +49,7 @@ class DeferredSignals:
 
     @property
     def is_open(self) -> bool:
-        """True in a section, and after one before whose `close` a handler raised."""
+        """True in a section, and after one that was left without `close`."""
         return self._is_open
 
     def open(self, *, is_watched: bool = False) -> bool:

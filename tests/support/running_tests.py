@@ -49,7 +49,7 @@ def give_limits(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Have the tests that are most exposed to timing run as often as is asked for."""
+    """Have the tests that are most exposed to timing run as often as `REPEATS` says."""
     times = int(os.environ.get(REPEATS, "1"))
     if times > 1 and metafunc.definition.get_closest_marker("exposed"):
         metafunc.fixturenames.append("repeat")
