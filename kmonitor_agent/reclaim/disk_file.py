@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import operator
 import os
 import sys
 import threading
@@ -43,13 +44,9 @@ class DiskFile:
             self._descriptor = os.open(path, flags, 0o600)
             self._file = os.fdopen(self._descriptor, "r+b", buffering=0)
 
-    def __del__(self) -> None:
-        # A signal's handler may raise before `__enter__`, and `open` before there is a file.
-        # Python would print what is raised here, and `contextlib.suppress` may itself fail.
-        try:  # noqa: SIM105
-            self._file.close()
-        except Exception:  # noqa: BLE001, S110
-            pass
+    # A signal's handler may raise before `__enter__`: the file is closed without a warning then.
+    # Called as C: Python would lose what a handler raises inside a `__del__` of ours.
+    __del__ = property(operator.attrgetter("_file.close"))
 
     def __enter__(self) -> Self:
         return self

@@ -278,6 +278,26 @@ def test_a_file_that_a_signals_handler_keeps_from_being_used_is_closed(
     assert set(Path("/proc/self/fd").iterdir()) == before
 
 
+def test_what_a_handler_raises_as_a_file_goes_arrives(tmp_path: Path):
+    def time_is_up(number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+    def interrupted(frame: FrameType, event: str, arg: object) -> Any:
+        sys.settrace(None)
+        signal.raise_signal(signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, time_is_up)
+    files = [DiskFile(tmp_path / "new")]
+    try:
+        with pytest.raises(TimeIsUp):  # noqa: PT012 - at the first function that runs
+            sys.settrace(interrupted)
+            files.clear()
+            as_it_is(None)
+    finally:
+        sys.settrace(None)
+        signal.signal(signal.SIGUSR1, before)
+
+
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """No file of this process may grow over 100 kB: writing fails as on a full disk."""
