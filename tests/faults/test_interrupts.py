@@ -5,6 +5,7 @@ Ctrl+C, and a handler that raises at a time limit, as many scripts have one. The
 where the signal is let through; half a model or a lost signal is not allowed.
 """
 
+import functools
 import hashlib
 import signal
 import sys
@@ -32,6 +33,9 @@ COUNTS = [2, pytest.param(6, marks=pytest.mark.full)]
 """Lines of each kind of training, half of a reload's where variables are made again."""
 
 PARTS = 6
+
+ACTION = ("action_executor.py", "_perform")
+"""Function of ours that carries out an action."""
 
 HOOKS = "hooks"
 """No reload: all hooks from the fit's begin to its first epoch's end."""
@@ -64,8 +68,14 @@ def handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@functools.cache
+def name_of_ours(path: str) -> str:
+    """Name of a file of the agent's; empty for others."""
+    return Path(path).name if "kmonitor_agent" in path else ""
+
+
 class Tracing:
-    """Sees each line of the agent's on this thread, and sends a signal at one of them."""
+    """Sees each line of the agent's on this thread, or sends a signal at one of them."""
 
     def __init__(self, target: Line | None, number: int, *, is_seen: bool) -> None:
         self.lines: dict[Line, None] = {}
@@ -75,12 +85,15 @@ class Tracing:
         self._is_seen = is_seen
 
     def of_calls(self, frame: FrameType, event: str, arg: object) -> Any:
-        return self._of_lines if "kmonitor_agent" in frame.f_code.co_filename else None
+        code = frame.f_code
+        file = name_of_ours(code.co_filename)
+        of_target = self.target is None or (file, code.co_name) == self.target[::2]
+        return self._of_lines if file and (of_target or code.co_name == ACTION[1]) else None
 
     def _of_lines(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
-        line = (Path(code.co_filename).name, frame.f_lineno, code.co_name)
-        if line[0] == "action_executor.py" and code.co_name == "_perform":
+        line = (name_of_ours(code.co_filename), frame.f_lineno, code.co_name)
+        if line[::2] == ACTION:
             self._is_seen = event != "return"
         if event == "line" and self._is_seen:
             self.lines.setdefault(line)

@@ -1,4 +1,4 @@
-"""Has trainings run in which one call fails, beside a hub, and judges what came of them."""
+"""Has trainings run in which calls fail, beside a hub, and judges what came of them."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,10 @@ SUPERVISED: Final = ("leave", "take_up")
 
 NOT_FOLLOWED: Final = {"callback.set_model", "callback.train_begin"}
 """Faults after which a fit is not followed at all: requests are not done, and counted."""
+
+
+_TOGETHER: Final = (6, 3, 1)
+"""Calls that fail in one training: at first, and where one was not reached or went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +131,37 @@ class FailingTrainings:
             found |= {site: (kind, times) for site, (kind, times) in answer["met"].items()}
         return {site: each for site, each in sorted(found.items()) if each[0] in kinds}
 
-    def run(self, cases: Iterator[Case]) -> Report:
-        """Carry out cases one by one."""
+    def run(self, cases: Iterable[Case]) -> Report:
+        """Carry out cases, several in one training; those of a wrong one each again alone.
+
+        So are those that were not reached because another came first.
+        """
         report = Report()
-        for case in cases:
-            answer = self.ordered(fit=case.fit, site=case.site, nth=case.nth, error=case.error)
-            if answer["has_failed"] or answer["status"]:
-                report.injected += 1
-            else:
-                report.not_reached.append(str(case))
-            wrong = self.what_is_wrong(case.fit, answer)
-            if wrong:
-                report.wrong.append(f"{case}: {wrong}")
+        waiting = sorted(cases, key=lambda case: zlib.crc32(str(case).encode()))
+        for size in _TOGETHER:
+            left: list[Case] = []
+            for group in _groups(waiting, size):
+                left += self._left_of(group, report)
+            waiting = left
         return report
+
+    def _left_of(self, group: Sequence[Case], report: Report) -> Sequence[Case]:
+        """Carry out cases in one training; those on which nothing was found."""
+        fit = group[0].fit
+        faults = [[case.site, case.nth, case.error] for case in group]
+        answer = self.ordered(fit=fit, faults=faults)
+        wrong = self.what_is_wrong(fit, answer)
+        if len(group) > 1 and (wrong or _is_excused(answer)):
+            return group
+        is_over = bool(answer["status"]) and len(group) == 1
+        reached = [case for case in group if is_over or case.site in answer["failed"]]
+        report.injected += len(reached)
+        if wrong:
+            report.wrong.append(f"{group[0]}: {wrong}")
+        if len(group) > 1:
+            return [case for case in group if case not in reached]
+        report.not_reached += [str(case) for case in group if case not in reached]
+        return []
 
     def what_is_wrong(self, fit: str, answer: dict[str, Any]) -> str:
         """Differences of a training from a plain one; empty: none."""
@@ -164,6 +186,18 @@ class FailingTrainings:
             self._hub.bodies.clear()
             self._hub.got.clear()
         return True
+
+
+def _groups(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
+    """Cases of the same fit, at most `size` in each."""
+    for fit in sorted({case.fit for case in cases}):
+        of_fit = [case for case in cases if case.fit == fit]
+        yield from (of_fit[at : at + size] for at in range(0, len(of_fit), size))
+
+
+def _is_excused(answer: dict[str, Any]) -> bool:
+    """True if one of the faults may end what the others are to be seen in."""
+    return bool(answer["raised"] or NOT_FOLLOWED & answer["faults"].keys())
 
 
 def _is_of_others(output: str) -> bool:

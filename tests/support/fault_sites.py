@@ -57,27 +57,25 @@ class Met:
 
 @dataclass(slots=True)
 class Injection:
-    """Fault to inject.
+    """Fault to inject at a site.
 
     Attributes:
-        site: Site of the fault; empty: none.
         nth: Number of the call that fails, from 1.
         error: Error that is raised.
     """
 
-    site: str = ""
-    nth: int = 1
-    error: Callable[[], BaseException] = MemoryError
+    nth: int
+    error: Callable[[], BaseException]
 
 
 @dataclass(slots=True)
 class Sites:
-    """Sites met in this process since `is_armed`, and the fault to inject."""
+    """Sites met in this process since `is_armed`, the faults to inject, and those that were."""
 
     is_armed: bool = False
     met: dict[str, Met] = field(default_factory=dict[str, Met])
-    injection: Injection = field(default_factory=Injection)
-    has_failed: bool = False
+    injections: dict[str, Injection] = field(default_factory=dict[str, Injection])
+    failed: list[str] = field(default_factory=list[str])
 
     def meet(self, site: str, kind: str) -> BaseException | None:
         """Count it; the error to raise, if it is its turn."""
@@ -85,10 +83,11 @@ class Sites:
         if met is None:
             met = self.met[site] = Met(kind)
         met.times += 1
-        if site != self.injection.site or met.times != self.injection.nth or self.has_failed:
+        injection = self.injections.get(site)
+        if injection is None or met.times != injection.nth:
             return None
-        self.has_failed = True
-        return self.injection.error()
+        self.failed.append(site)
+        return injection.error()
 
 
 SITES: Final = Sites()

@@ -1,11 +1,11 @@
-"""Trainings in which one call of the agent fails: a process that forks itself for each of them.
+"""Trainings in which calls of the agent fail: a process that forks itself for each of them.
 
 Keras is imported once and nothing is computed before a fork, so each training has a process of
 its own, with its own exit, and costs about a second. Orders come as lines of JSON on standard
 input, answers go to standard output:
 
-    {"fit": "light", "site": "recording/fit.py:1:2 call x", "nth": 1, "error": "OSError"}
-    {"status": 0, "output": "", "result": {...}, "met": {...}, "has_failed": true}
+    {"fit": "light", "faults": [["recording/fit.py:1:2 call x", 1, "OSError"]]}
+    {"status": 0, "output": "", "result": {...}, "met": {...}, "failed": ["recording/..."]}
 """
 
 import atexit
@@ -73,7 +73,7 @@ def carry_out(order: dict[str, Any], place: Path) -> dict[str, Any]:
     if answer["status"] == supervision.RESTART_STATUS:
         supervision.Supervision(place / "supervised").begin_next()
         again = _in_child({"fit": "take_up"}, place)
-        answer = {**again, "met": answer["met"], "has_failed": answer["has_failed"],
+        answer = {**again, "met": answer["met"], "failed": answer["failed"],
                   "left": True, "output": answer["output"] + again["output"]}  # fmt: skip
     return answer
 
@@ -109,7 +109,7 @@ def _in_child(order: dict[str, Any], place: Path) -> dict[str, Any]:
         _be_the_training(order, place)
     status = _ended(pid)
     output = (place / "output").read_text(errors="replace")
-    known: dict[str, Any] = {"result": None, "met": {}, "has_failed": False, "records": []}
+    known: dict[str, Any] = {"result": None, "met": {}, "failed": [], "records": []}
     with contextlib.suppress(OSError, ValueError):
         known |= json.loads(result.read_text())
     return {**known, "status": status, "output": output[-12000:]}
@@ -158,8 +158,8 @@ class Training:
         self._is_armed = "allocations" not in order  # what counts sites allocates too
         if not self._is_armed:
             _fail_allocations(*order["allocations"])
-        if order.get("site"):
-            SITES.injection = Injection(order["site"], order["nth"], ERRORS[order["error"]])
+        for site, nth, error in order.get("faults", ()):
+            SITES.injections[site] = Injection(nth, ERRORS[error])
 
     def run(self) -> None:
         """Train from the same seeds as always."""
@@ -206,7 +206,7 @@ class Training:
         written = {
             "result": self._result,
             "raised": self._raised,
-            "has_failed": SITES.has_failed,
+            "failed": SITES.failed,
             "met": {site: [met.kind, met.times] for site, met in SITES.met.items()},
             "records": [[each.action, each.ok, each.why] for each in records],
             "faults": faults,
