@@ -6,21 +6,22 @@ PyTorch beside the framework in `jax.framework` and `torch.framework`. It also n
 wherever backends differ:
 
 - The agent: a case in `detection`; `_MODULES` and `computes_behind` here; `keras3.state`,
-  `keras3.resuming`, `global_state`, `input_timing`, `kept.sizes`, `script_values`;
-  `recording.diagnosis`, `fitting` and `collecting`.
+  `keras3.resuming`, `global_state`, `input_timing`, `kept.sizes`, `kept.buffers`, `model_parts`,
+  `script_values`; `recording.diagnosis`, `fitting` and `collecting`.
 - Estimates and texts (`kmonitor`): `memory.layer_rules`, `memory.estimate`, `memory.calibration`,
-  `memory.model_files.description`; `hub.judge.units`, `notebook`; `cli.map`, `cli.doctor.command`;
-  `ui.memory.device_split`, `ui.memory.what_if`, `ui.events.event_text`; `ui.verdicts.verdict_text`
-  and `kept_text`, `counted_text`, `time_text` beside it; the forms in `ui.text.hub_text`.
+  `memory.model_files.description`; `hub.judge.causes` and `units`, `notebook`; `cli.map`,
+  `cli.doctor.command`; `ui.memory.device_split`, `ui.memory.what_if`, `ui.events.event_text`;
+  `ui.verdicts.verdict_text` and `kept_text`, `counted_text`, `time_text` beside it; the forms in
+  `ui.text.hub_text`.
 
 `tests/frameworks/backends/` tests it, in an environment created by
 `packaging/kmonitor_trials/backends.py`.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
-implement optional protocols too; the agent checks for those with `isinstance`. `detection` decides
-the framework of a model; fits resumed by another process and models rebuilt have protocols of
-their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a name
-which kmonitor reads.
+implement optional protocols too, `HasWorkerGroup` of `tensorflow.workers` among them; the agent
+checks for those with `isinstance`. `detection` decides the framework of a model; fits resumed by
+another process and models rebuilt have protocols of their own (`resuming`, `model_rebuilder`). The
+texts at the end are for versions that lack a name which kmonitor reads.
 """
 
 import sys

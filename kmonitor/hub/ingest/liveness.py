@@ -1,7 +1,8 @@
 """Liveness of runs: silent, gone or lost.
 
-A run whose process is gone (`process_watch`) is called lost once everything that it left on disk
-is read.
+A run whose process is gone is called lost once everything that it left on disk is read. On its own
+host the process itself is looked at (`process_watch`); of a run read from a folder elsewhere, its
+spool says so (`wire.spool.reader.is_left`): no process holds its lock any more.
 """
 
 from collections.abc import Callable

@@ -16,7 +16,7 @@ from kmonitor_agent.wire.messages.events import KeptObjects
 
 
 class Cause(StrEnum):
-    """Cause of growth. Its text for readers is in the presenters."""
+    """Cause of growth. Its text for readers is in `ui.verdicts.verdict_text`."""
 
     RETAINED_TRACES = "traces of models that no longer exist"
     DISUSED_TRACES = "traces that are no longer used, as of a model that was compiled again"

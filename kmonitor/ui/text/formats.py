@@ -1,9 +1,9 @@
 """Numbers, sizes and times as text, and parsing of amounts that users enter.
 
-Formats the numbers of all texts but the ticks of axes; trainings use `kmonitor_agent.wire.text`. A
-narrow no-break space (U+202F) groups digits and separates a number from its unit;
-`with_plain_spaces` turns it into an ordinary one for terminals and files. The percent sign follows
-its number directly.
+Formats the numbers of all texts but the ticks of axes; texts of agent and hub are made by
+`kmonitor_agent.wire.text`. A narrow no-break space (U+202F) groups digits and separates a number
+from its unit; `with_plain_spaces` turns it into an ordinary one for terminals and files. The
+percent sign follows its number directly.
 """
 
 import math

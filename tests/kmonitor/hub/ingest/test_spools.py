@@ -204,7 +204,9 @@ def test_what_was_carried_here_from_another_host_counts_as_a_folders(
     assert [each.is_shipped for each in parts.event_log.registry.all()] == [True]
 
 
-def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts, folders: Folders):
+def test_events_between_a_torn_spool_and_its_mark_become_one_gap(
+    parts: HubParts, folders: Folders
+):
     run = _leave_a_spool(folders)
     spool = RunSpool.acquire(folders.spool / run)
     assert spool is not None
