@@ -180,13 +180,13 @@ _BACKLOGS: Final = {
 def read_instead(value: Any) -> Any:
     """Container in place of an object, else the object itself.
 
-    A pool of workers becomes the calls that wait. Results of `functools.lru_cache` with a limit
-    and the items of a `queue.SimpleQueue` become a series.
+    A pool of workers becomes the calls that wait. Results of `functools.lru_cache`, where it has a
+    limit or keeps the objects of methods, and the items of a `queue.SimpleQueue` become a series.
     """
     name = _BACKLOGS.get(class_module(type(value)))
     if name is not None:
         value = instance_dict(value).get(name, value)
-    series = _bounded_results(value) or _simple_queue(value)
+    series = _results(value) or _simple_queue(value)
     return value if series is None else series
 
 
@@ -206,21 +206,60 @@ def _simple_queue(value: Any) -> Series | None:
     return Series(items[-_NEWEST:], n, "SimpleQueue") if items else None
 
 
-def _bounded_results(value: Any) -> Series | None:
-    size = cache_size(value) if type(value) is _CACHED_FUNCTION else None
-    if not size:
+def _results(value: Any) -> Series | None:
+    """Results of a function of `functools.lru_cache`; None if a dict has them that will do."""
+    if type(value) is not _CACHED_FUNCTION:
         return None
+    size = cache_size(value)
     n = _CACHED_FUNCTION.cache_info(value).currsize
-    if not 0 < n <= _MOST_RESULTS:
+    if size == 0 or not 0 < n <= _MOST_RESULTS:
         return None
+    if size is not None:
+        return _bounded_results(value, n, size)
+    results = _storage(value)
+    if results is value:
+        return None
+    try:
+        newest = list(islice(reversed(dict[Any, Any].items(results)), _NEWEST))[::-1]
+    except RuntimeError:  # another thread changed it meanwhile
+        return None
+    # A method's arguments begin with its object, which the cache keeps alive too.
+    has_objects = any(map(_arguments, (key for key, _ in newest)))
+    return Series(_with_arguments(newest), n, "functools.cache") if has_objects else None
+
+
+def _bounded_results(function: Any, n: int, size: int) -> Series | None:
     # Each result follows its key, from the oldest on, and some versions name its class behind it.
-    held = gc.get_referents(value)
+    held = gc.get_referents(function)
     for stride in (3, 2):
         cache = held[1 + stride * n] if len(held) > 1 + stride * n else None
         if type(cache) is dict and len(cache) == n:
-            newest = held[2 : 1 + stride * n : stride][-_NEWEST:]
-            return Series(newest, n, "functools.lru_cache", size)
+            keys, results = (held[first : 1 + stride * n : stride] for first in (1, 2))
+            newest = list(zip(keys, results, strict=True))[-_NEWEST:]
+            return Series(_with_arguments(newest), n, "functools.lru_cache", size)
     return None
+
+
+def _with_arguments(entries: list[tuple[Any, Any]]) -> list[Any]:
+    """Results, each with the objects that it was computed of unless the oldest has them too."""
+    shared = {id(each) for key, _ in entries[:1] for each in _arguments(key)}
+    items: list[Any] = []
+    for key, result in entries:
+        held = [each for each in _arguments(key) if id(each) not in shared]
+        if not held or not is_exactly(result, *_PLAIN):
+            held.append(result)
+        items.append(held[0] if len(held) == 1 else tuple(held))
+    return items
+
+
+def _arguments(key: Any) -> list[Any]:
+    """Objects among the arguments of a call, and nothing that is plain."""
+    given = key if is_exactly(key, tuple) else (key,)
+    return [each for each in given if not is_exactly(each, *_PLAIN)]
+
+
+_PLAIN: Final = (int, float, bool, str, bytes, type(None), type, object)
+"""Classes of arguments that keep nothing alive; `object` is that of the mark before named ones."""
 
 
 def capacity_of(value: Any) -> int | None:

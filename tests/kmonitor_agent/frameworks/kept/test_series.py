@@ -265,7 +265,7 @@ def test_closed_text_has_no_size():
     assert SizeReader().tree(text).n_bytes < 1000
 
 
-def cached(size: int, make: Callable[[int], Any] = lambda _: array()) -> Any:
+def cached(size: int | None, make: Callable[..., Any] = lambda _: array()) -> Any:
     return functools.lru_cache(maxsize=size)(make)
 
 
@@ -283,6 +283,50 @@ def test_a_cache_that_fills_is_named_with_its_capacity():
     named = (found.kind, found.container, found.count, found.capacity)
     assert named == ("numpy.ndarray", "functools.lru_cache", 20, 60)
     assert load.cache_info().hits == 0
+
+
+class Fold:
+    """What a cached method computes of its object."""
+
+    def __init__(self) -> None:
+        self.images = array()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(lambda _: 0.5, f"{__name__}.Fold"), (lambda fold: fold.images[:2], "numpy.ndarray")],
+)
+@pytest.mark.parametrize(
+    ("size", "name"), [(60, "functools.lru_cache"), (None, "functools.cache")]
+)
+def test_objects_whose_methods_a_cache_remembers_are_named(
+    size: int | None, name: str, make: Callable[..., Any], kind: str
+):
+    mean = cached(size, make)
+
+    def grow() -> None:
+        for _ in range(5):
+            mean(Fold())
+
+    grow()
+    found = assert_grows(searched(Recorder(mean), grow), "Recorder.held", 5.0)
+
+    named = (found.kind, found.container, found.count, found.capacity)
+    assert named == (kind, name, 20, size)
+
+
+def test_an_object_that_all_calls_of_a_cache_have_is_not_what_grows():
+    read = cached(None, lambda fold, _: array())
+    fold, numbers = Fold(), iter(range(100))
+
+    def grow() -> None:
+        for _ in range(5):
+            read(fold, next(numbers))
+
+    grow()
+    found = assert_grows(searched(Recorder(read), grow), "Recorder.held", 5.0)
+
+    assert (found.kind, found.count) == ("numpy.ndarray", 20)
 
 
 @pytest.mark.parametrize("wrap", [lambda each: each, staticmethod, classmethod, property])
