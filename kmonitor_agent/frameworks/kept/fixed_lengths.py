@@ -12,7 +12,7 @@ import functools
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from operator import is_
 from typing import Any, Final
@@ -97,8 +97,9 @@ class Limits:
     """Maximum lengths that a script's objects keep beside their containers, in one search.
 
     A limit is the one attribute with a name that says so, or with a name that may say so: then it
-    is the same as at the search before, and at least half of so many objects are there. Else any
-    number would be the end of a container that grows without one.
+    is the same as at the search before, at least half of so many objects are there, and no other
+    such number was passed lately. Else any number would be the end of a container that grows
+    without one. A bare `size` is a limit only in what is called a buffer.
 
     Args:
         before: `numbers` of the search before.
@@ -122,8 +123,9 @@ class Limits:
         own = _candidates_among(fields) if fields else None
         found = self._beside.get(id(value)) if own is None else own
         if found is not None:
-            self._beside[id(value)] = found
-            self.numbers.setdefault(place, set()).update(found.numbers)
+            numbers = found.numbers | found.bare if _is_buffer(place[0]) else found.numbers
+            self._beside[id(value)] = replace(found, numbers=numbers)
+            self.numbers.setdefault(place, set()).update(numbers)
 
     def limit_of(self, value: Any, place: tuple[str, str]) -> int | None:
         """Limit of a container; None if it has none, or has passed it."""
@@ -133,16 +135,19 @@ class Limits:
             return None
         known = self._before.get(place, set())
         likely = [n for n in found.numbers & known if length <= n <= _MOST_LEFT * length]
+        if any(n < length <= _MOST_LEFT * n for n in found.numbers):
+            likely = []
         limits = found.limits or likely
         return limits[0] if len(limits) == 1 and length <= limits[0] else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Attributes that are limits by their names, and those that may be."""
+    """Attributes that are limits by their names, that may be, and that may be in a buffer."""
 
     limits: list[int]
     numbers: set[int]
+    bare: set[int]
 
 
 def _candidates_among(fields: Mapping[Any, Any]) -> _Candidates | None:
@@ -153,15 +158,20 @@ def _candidates_among(fields: Mapping[Any, Any]) -> _Candidates | None:
     ]
     limits = [each for name, each in named if name in _LIMITS]
     numbers = {each for name, each in named if name not in _LIMITS and _may_be_limit(name)}
-    return _Candidates(limits, numbers) if limits or numbers else None
+    bare = {each for name, each in named if name in _BARE}
+    return _Candidates(limits, numbers, bare) if limits or numbers or bare else None
+
+
+def _is_buffer(place: str) -> bool:
+    return not _BUFFERS.isdisjoint(each.lower() for each in _WORD.findall(place))
 
 
 @functools.lru_cache(maxsize=1024)
 def _may_be_limit(name: str) -> bool:
     words = {each.lower() for each in _WORD.findall(name)}
-    is_alone = words <= _ALONE and len(words) == 1
     is_limit = not words.isdisjoint(_OF_LIMITS) and words.isdisjoint(_OF_OTHERS)
-    return is_alone or is_limit or not words.isdisjoint(_OF_BUFFERS)
+    is_limit = is_limit and name != _OF_DATASETS
+    return is_limit or not words.isdisjoint(_OF_BUFFERS)
 
 
 _NO_LIMIT: Final = 2**31 - 1
@@ -170,8 +180,14 @@ _NO_LIMIT: Final = 2**31 - 1
 _MOST_LEFT: Final = 2
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_ALONE: Final = frozenset({"n", "k", "size", "length", "len", "last"})
-"""Names that may be a limit if they have no other word."""
+_BARE: Final = frozenset({"n", "k", "size", "length", "len", "last"})
+"""Names that may be a limit in a buffer; elsewhere they are as often those of images."""
+
+_BUFFERS: Final = frozenset({"buffer", "memory", "replay", "reservoir", "ring", "queue", "cache"})
+"""Words in the names of buffers, of their classes and of variables that hold them."""
+
+_OF_DATASETS: Final = "max_queue_size"
+"""Number of batches that a `PyDataset` of Keras has made in advance; each has this attribute."""
 
 _OF_LIMITS: Final = frozenset(
     {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.kept.containers import newest_keys
 from kmonitor_agent.frameworks.kept.sizes import (
     FINALIZER,
     KERAS_MODEL,
@@ -57,6 +58,12 @@ def kind_of_item(item: Any) -> ObjectSize | None:
     name = class_name(kind)
     known = class_package(kind)
     return named_kind(_OF_C.get(known, f"{known or module}.") + name)
+
+
+def kind_of_key(container: Any) -> ObjectSize:
+    """Kind of the newest key of a dict whose values are smaller, as of a `Counter` of words."""
+    newest = newest_keys(container, 1)
+    return named_kind(class_name(type(newest[0])) if newest else "object")
 
 
 _OF_C: Final = {"builtins": "", "_asyncio": "asyncio."}

@@ -43,7 +43,7 @@ from kmonitor_agent.frameworks.kept.fixed_lengths import (
     entries_of_array,
     filled_part,
 )
-from kmonitor_agent.frameworks.kept.kinds import kind_of_item, most_common, named_kind
+from kmonitor_agent.frameworks.kept.kinds import kind_of_item, kind_of_key, most_common, named_kind
 from kmonitor_agent.frameworks.kept.library_memory import counted_by_libraries
 from kmonitor_agent.frameworks.kept.members import (
     FEWEST,
@@ -272,8 +272,7 @@ class KeptObjectWalk:
         return found
 
     def _add_names(self, items: Iterable[tuple[Any, Any]], place: str) -> None:
-        named = [each for each in items if type(each[0]) is str and not each[0].startswith("__")]
-        found, others = numbered_names(named, place)
+        found, others = numbered_names(items, place)
         for location, series in found.items():
             self._series.setdefault((location, series.series.name), []).append(series)
         self._waiting += [(value, f"{place}.{name}") for name, value in others]
@@ -517,8 +516,9 @@ class KeptObjectWalk:
             self._report(like, length, None if is_native else n_bytes, place, capacity)
         elif is_exactly(items[-1], int, float, bool, type(None)):
             n_bytes = sum(map(bytes_of_number, items)) * length / len(items)
-            n_bytes += self._bytes_of_keys(value, length)
-            self._report(named_kind("number"), length, n_bytes, place, capacity)
+            of_keys = self._bytes_of_keys(value, length)
+            like = named_kind("number") if n_bytes >= of_keys else kind_of_key(value)
+            self._report(like, length, n_bytes + of_keys, place, capacity)
         else:
             own = set(map(id, items))
             self._owned |= own

@@ -60,15 +60,16 @@ class FoundSeries:
 
 
 def numbered_names(
-    items: Iterable[tuple[str, Any]], place: str
+    items: Iterable[tuple[Any, Any]], place: str
 ) -> tuple[dict[str, FoundSeries], list[tuple[str, Any]]]:
     """Variables whose names differ in a number only, by their common location, and the others.
 
     Args:
-        items: Names and values, in the order in which they were first set.
+        items: Names and values, in the order in which they were first set; others than texts and
+            names of Python's own are left out.
         place: Location of the variables.
     """
-    pairs = list(items)
+    pairs = [each for each in items if type(each[0]) is str and _may_hold(each[0])]
     if not _DIGIT.search(" ".join([name for name, _ in pairs[-_LATEST:]])):
         return {}, pairs
     latest = {_NUMBER.sub("*", name) for name, _ in pairs[-_LATEST:]}
@@ -87,6 +88,14 @@ def numbered_names(
         parts = [(value, f"{place}.{name}") for name, value in group]
         found[f"{place}.{common}"] = FoundSeries(Series(values, len(group), ATTRIBUTES), parts)
     return found, others
+
+
+_SHOWN_WARNINGS: Final = "__warningregistry__"
+"""Dict of a module in which Python remembers the text of each warning."""
+
+
+def _may_hold(name: str) -> bool:
+    return not name.startswith("__") or name == _SHOWN_WARNINGS
 
 
 ATTRIBUTES: Final = "attributes"

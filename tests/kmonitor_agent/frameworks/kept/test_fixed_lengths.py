@@ -139,6 +139,8 @@ class CacheItself(OrderedDict[int, Any]):
         ({"flush_every_n_epochs": 20}, 20),
         ({"chunk_rows": 20, "save_every": 18}, 20),
         ({"save_every": 20}, None),
+        ({"_max_queue_size": 20}, None),
+        ({"buffer_size": 20, "window": 10}, None),
     ],
 )
 def test_a_number_beside_a_container_may_be_its_limit(
@@ -152,6 +154,21 @@ def test_a_number_beside_a_container_may_be_its_limit(
     found = searched(Recorder(cache), grow)[-1]["Cache.held"]
 
     assert (found.count, found.capacity) == (16, capacity)
+
+
+class Confusions(Cache):
+    """Shows some of its predictions, and keeps all."""
+
+
+def test_a_bare_size_is_no_limit_of_what_is_no_buffer():
+    shown = Confusions(n=20, size=24, k=28)
+
+    def grow() -> None:
+        shown.held.update({len(shown.held) + n: array() for n in range(4)})
+
+    found = searched(Recorder(shown), grow)[-1]["Confusions.held"]
+
+    assert (found.count, found.capacity) == (16, None)
 
 
 def test_a_container_of_the_script_may_have_its_limit_in_itself():

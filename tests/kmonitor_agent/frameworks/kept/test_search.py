@@ -9,7 +9,7 @@ import logging
 import queue
 import sys
 import weakref
-from collections import UserDict, UserList, deque
+from collections import Counter, UserDict, UserList, deque
 from collections.abc import Callable, Iterator
 from logging.handlers import MemoryHandler
 from pathlib import Path
@@ -286,6 +286,26 @@ def test_numbers_are_named_only_once_they_take_a_mebibyte():
 
     assert "Recorder.history" not in few
     assert kept(recorder)["Recorder.history"].kind == "number"
+
+
+def test_keys_that_take_more_than_the_numbers_beside_them_are_what_is_named():
+    recorder = Recorder()
+    recorder.history = Counter(f"word {n}" * 10 for n in range(20_000))
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.container) == ("str", "Counter")
+    assert found.n_bytes == pytest.approx(20_000 * 157, rel=0.05)
+
+
+def test_texts_of_warnings_that_python_remembers_are_named(monkeypatch: pytest.MonkeyPatch):
+    module = sys.modules[__name__]
+    texts = {(f"sample {n} is below 1" * 10, UserWarning, 7): True for n in range(10_000)}
+    monkeypatch.setattr(module, "__warningregistry__", texts, raising=False)
+
+    found = kept(Recorder())[f"{__name__}.__warningregistry__"]
+
+    assert (found.kind, found.container, found.count) == ("tuple", "dict", 10_000)
 
 
 def test_what_holds_as_many_as_before_is_not_measured_again():
