@@ -6976,7 +6976,7 @@
         <translation>驱动：NVML，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>each fit has another model or batch size</source>
         <translation>每次 fit 的模型或批大小都不同</translation>
     </message>
@@ -7718,6 +7718,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>malloc retains freed memory: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>may be garbage that Python has not collected so far; Collect shows it</source>
+        <translation>也许只是 Python 还没有回收的垃圾；执行“清理”即可看出</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -9035,12 +9040,12 @@
         <translation>模型未编译：不计优化器和梯度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the number of steps changes; only epochs with the same number are compared</source>
         <translation>步数在变；只比较步数相同的轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the number of steps changes; only fits with the same number are compared</source>
         <translation>步数在变；只比较步数相同的 fit</translation>
     </message>

@@ -271,7 +271,9 @@ def spread_stairs(values: Floats, least: float) -> Floats:
     height = float(np.mean(rises[jumps]))
     gap = round(float(np.mean(np.diff(jumps))))
     since = len(rises) - 1 - int(jumps[-1])
-    first = max(0, int(jumps[0]) + 1 - gap)
+    # A higher one may come before: the first call of `predict` takes memory that stays.
+    higher = np.flatnonzero(rises[: jumps[0]] > height)
+    first = max(0, int(jumps[0]) + 1 - gap, *(higher[-1:] + 1))
     others = np.delete(rises[first:], jumps - first)
     if since > gap or np.abs(others).max() > _BESIDE_JUMP * height:
         return values

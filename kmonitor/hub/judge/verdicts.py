@@ -63,6 +63,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
     KINDS_DIFFER,
+    MAY_BE_GARBAGE,
     TIME_METRICS,
     ArenaFill,
     CacheFill,
@@ -202,7 +203,9 @@ def verdict_on_rise(
     details: JudgementDetails, passing: Passing, forecast: LimitForecast | None
 ) -> Verdict:
     match passing:
-        case NoAlarm():
+        case NoAlarm.GARBAGE:
+            return replace(verdict_event(details, None, forecast), why_not=MAY_BE_GARBAGE)
+        case NoAlarm.TOOTH:
             return verdict_event(details, None, forecast)
         case CacheFill():
             return replace(verdict_event(details, FILLING, forecast), filling=passing)

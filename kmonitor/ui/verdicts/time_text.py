@@ -10,7 +10,9 @@ from kmonitor.ui.text.metrics import METRIC_UNITS
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    KINDS_DIFFER,
     RECENT_UNITS,
+    STEPS_DIFFER,
     SlowerPart,
 )
 
@@ -290,3 +292,16 @@ def time_advice_text(code: str, verdict: Verdict, backend: str = "") -> str:
     }
     without_forks = _advice_without_forks(code) if backend == "jax" else ""
     return texts.get(code) or without_forks or _input_advice_text(code)
+
+
+NOT_COMPARED: Final = frozenset({KINDS_DIFFER, STEPS_DIFFER})
+"""Reasons for which units are not compared with each other."""
+
+
+def not_compared_text(verdict: Verdict) -> str:
+    """Reason why step times have no verdict."""
+    if verdict.why_not == KINDS_DIFFER:
+        return tr("each fit has another model or batch size")
+    if verdict.per == "epoch":
+        return tr("the number of steps changes; only epochs with the same number are compared")
+    return tr("the number of steps changes; only fits with the same number are compared")

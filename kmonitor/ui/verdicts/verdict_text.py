@@ -35,8 +35,10 @@ from kmonitor.ui.verdicts.kept_text import (
     retained_text,
 )
 from kmonitor.ui.verdicts.time_text import (
+    NOT_COMPARED,
     jump_text,
     limit_advice_text,
+    not_compared_text,
     slower_since_text,
     time_advice_text,
     time_cause_text,
@@ -48,8 +50,7 @@ from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
-    KINDS_DIFFER,
-    STEPS_DIFFER,
+    MAY_BE_GARBAGE,
     TIME_METRICS,
     ArenaFill,
 )
@@ -81,7 +82,7 @@ class VerdictAdvice:
 
 def _final_text(verdict: Verdict) -> str:
     """Reason why an ended run has no verdict."""
-    if verdict.why_not in _NOT_COMPARED:
+    if verdict.why_not in NOT_COMPARED:
         return tr("not judged")
     if verdict.units < MIN_UNITS:
         return tr("too short to judge")
@@ -141,8 +142,8 @@ def more_known_text(verdict: Verdict) -> str:
 
     There is no time for a metric that varies too much: the next verdict depends on new values.
     """
-    if verdict.why_not in _NOT_COMPARED:
-        return _not_compared_text(verdict)
+    if verdict.why_not in NOT_COMPARED:
+        return not_compared_text(verdict)
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
@@ -152,23 +153,13 @@ def more_known_text(verdict: Verdict) -> str:
     is_rising = verdict.state == "rising"
     left = MIN_UNITS + MORE_UNITS * is_rising - verdict.units
     if left <= 0:
+        if verdict.why_not == MAY_BE_GARBAGE:
+            return tr("may be garbage that Python has not collected so far; Collect shows it")
         uneven = tr("rises too unevenly to judge so far")
         is_rise = is_rising or _is_sure_rise(verdict)
         return uneven if is_rise else tr("varies too much to judge so far")
     left_s = max(1.0, left * verdict.unit_s)
     return tr("next verdict in about {time}").format(time=duration_text(left_s))
-
-
-_NOT_COMPARED: Final = frozenset({KINDS_DIFFER, STEPS_DIFFER})
-"""Reasons for which units are not compared with each other."""
-
-
-def _not_compared_text(verdict: Verdict) -> str:
-    if verdict.why_not == KINDS_DIFFER:
-        return tr("each fit has another model or batch size")
-    if verdict.per == "epoch":
-        return tr("the number of steps changes; only epochs with the same number are compared")
-    return tr("the number of steps changes; only fits with the same number are compared")
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -231,8 +222,8 @@ _MEMORY: Final = frozenset({"ram", "vram"})
 
 def _final_headline(verdict: Verdict) -> str:
     units = units_text(verdict.units, verdict)
-    if verdict.why_not in _NOT_COMPARED:
-        return f"{_final_text(verdict)}: {_not_compared_text(verdict)}"
+    if verdict.why_not in NOT_COMPARED:
+        return f"{_final_text(verdict)}: {not_compared_text(verdict)}"
     if verdict.units < MIN_UNITS:
         return f"{_final_text(verdict)}: {tr('it ended after {units}').format(units=units)}"
     return tr("{slope}, over {window}").format(slope=_final_text(verdict), window=units)

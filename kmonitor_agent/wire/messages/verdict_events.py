@@ -49,8 +49,9 @@ ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
 STEPS_DIFFER: Final = "steps_differ"
 KINDS_DIFFER: Final = "kinds_differ"
-"""Values of `Verdict.why_not` where few units have as many steps as the last, and where each fit
-has another model or batch size."""
+MAY_BE_GARBAGE: Final = "may_be_garbage"
+"""Values of `Verdict.why_not` where few units have as many steps as the last, where each fit has
+another model or batch size, and where Python has not collected all objects since a rise began."""
 
 RECENT_UNITS: Final = 5
 """Number of recent units in which the part that takes most of the time is determined."""
@@ -197,8 +198,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
         rise: Rise from the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; "steps_differ": few epochs or fits have as many steps as the
-            last; "kinds_differ": each fit has another model or batch size; empty when it is, or
-            when nothing was judged.
+            last; "kinds_differ": each fit has another model or batch size; "may_be_garbage":
+            Python has not collected all objects since; empty when it is, or when nothing was
+            judged.
         unit_s: Recent duration of a unit, seconds; None: unknown.
         cause: Cause of the growth: "retained_traces", "disused_traces", "retracing", "compiled",
             "rebuilt", "kept", "python", "tensors", "workers", "malloc", "native", "cache",

@@ -38,6 +38,16 @@ def test_even_stairs_are_growth_soon_after_their_third_jump_and_stay_so(gap: int
     assert all(one.state in ALARMED_STATES for one in verdicts if one.unit >= first.unit)
 
 
+def test_a_first_jump_that_is_higher_hides_no_even_ones_after_it():
+    levels = stairs(5, 12.0)
+    levels[6:] += 60.0
+
+    first = alarms(ram_verdicts(run(levels)))[0]
+
+    assert first.unit <= 22
+    assert first.slope == pytest.approx(2.4 * MIB, rel=0.15)
+
+
 def test_stairs_that_end_are_growth_no_longer():
     levels = stairs(5, 20.0)
     levels = np.concatenate((levels[:23], np.full(30, levels[22])))

@@ -29,7 +29,7 @@ from kmonitor_agent.wire.messages.events import (
     LimitForecast,
     Verdict,
 )
-from kmonitor_agent.wire.messages.verdict_events import TriedAction
+from kmonitor_agent.wire.messages.verdict_events import MAY_BE_GARBAGE, TriedAction
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP
 
@@ -120,6 +120,14 @@ def test_a_rise_gets_no_new_time_once_the_announced_verdict_has_not_come():
 
     assert "next verdict in about" in texts[0]
     assert all(each.endswith("rises too unevenly to judge so far") for each in texts[1:])
+
+
+def test_a_rise_that_may_be_garbage_is_not_called_uneven():
+    rising = replace(LEAK, state="rising", cause="", unit_s=1.0, units=20)
+
+    text = verdict_headline(replace(rising, why_not=MAY_BE_GARBAGE))
+
+    assert text.endswith("may be garbage that Python has not collected so far; Collect shows it")
 
 
 def test_a_run_that_has_ended_measures_nothing_more():

@@ -22,7 +22,7 @@ from kmonitor_agent.wire.messages.events import (
     ObjectsCounted,
     Verdict,
 )
-from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, MAY_BE_GARBAGE
 from tests.support.growing_run import EPOCH_S, MIB, epoch_with, ram_verdicts
 
 Epoch = tuple[float, float, float, float]
@@ -141,6 +141,7 @@ def test_closed_figures_are_named_once_some_were_collected_and_never_alarmed():
     assert verdicts[-1].unit == 99
     assert first_alarm(verdicts) is None
     assert {one.cause for one in verdicts[:20]} == {""}
+    assert verdicts[15].why_not == MAY_BE_GARBAGE
     for unit in (61, 98):
         one = verdicts[unit]
         assert (one.state, one.cause, one.advice) == ("rising", "uncollected", ["collect"])
