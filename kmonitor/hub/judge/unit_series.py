@@ -318,7 +318,7 @@ def _kept_beside(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     """
     if metric == "vram" and any("allocator" in unit.low for unit in units):
         kept = _kept_counters(units, is_on_device=False)
-        return [one for each in kept if (one := _in_allocator(each)) is not None]
+        return [one for each in kept if (one := in_allocator(each)) is not None]
     if metric not in {"ram", "vram", "step_time", "graph"}:
         return []
     kept = _kept_counters(units, is_on_device=metric == "vram")
@@ -329,6 +329,7 @@ _TENSORS: Final = frozenset({"tensorflow.Tensor", "keras.Variable", "jax.Array"}
 _NO_TENSORS: Final = frozenset(
     {
         *("numpy.ndarray", "pandas.DataFrame", "matplotlib.Figure", "number", "class"),
+        *("str", "bytes", "tuple"),
         *("torch.Tensor", "torch.Tensor with graph", GRAPH),
     }
 )
@@ -337,7 +338,7 @@ _MOST_OF_OTHERS: Final = 1.5
 its tensors, and nobody knows what."""
 
 
-def _in_allocator(counter: Counter) -> Counter | None:
+def in_allocator(counter: Counter) -> Counter | None:
     """The counter, if its objects may hold tensors of an allocator on the host; else None."""
     kind = "" if counter.kept is None else counter.kept.kind
     if counter.kind is not CounterKind.KEPT_BYTES or kind in _NO_TENSORS:

@@ -28,7 +28,7 @@ from kmonitor.hub.judge.counts import explain_count, grown_names
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
-from kmonitor.hub.judge.unit_series import values_of
+from kmonitor.hub.judge.unit_series import in_allocator, values_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import ResourcesNamed
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -92,16 +92,18 @@ _PARTLY: Final = 0.25
 def with_partly_kept(
     found: GrowthExplanation, growth: Growth, counters: Sequence[Counter]
 ) -> GrowthExplanation:
-    """The explanation of RAM with objects that explain a part of growth whose cause is open.
+    """The explanation of RAM with objects that explain a part of growth whose holder is open.
 
     Args:
         counters: Counts over the same units as the judged series.
     """
     is_sized = any(one.kind is CounterKind.PYTHON_BYTES for one in found.because)
     # Malloc cannot give back the freed blocks between those that are kept.
-    if found.cause not in _OPEN | {Cause.NATIVE, Cause.CACHE} or is_sized:
+    if found.cause not in _OPEN | {Cause.NATIVE, Cause.CACHE, Cause.TENSORS} or is_sized:
         return found
     sized = [one for one in counters if one.kind is CounterKind.KEPT_BYTES]
+    if found.cause is Cause.TENSORS:  # arrays beside them explain another part
+        sized = [one for each in sized if (one := in_allocator(each)) is not None]
     kept = explain_growth(growth, kept_growth(sized, growth, _PARTLY))
     if kept is None or kept.cause is not Cause.KEPT:
         return found

@@ -603,6 +603,15 @@ def test_tensors_on_the_host_explain_its_allocator_as_they_explain_ram(kind: str
     assert allocator.advice == ram.advice
 
 
+@pytest.mark.parametrize(("kept", "cause"), [(TENSORS, "kept"), (ARRAYS, "tensors")])
+def test_tensors_that_are_held_are_named_where_their_copies_grow_too(
+    kept: KeptObjects, cause: str
+):
+    verdict = judged(on_host(kept, 5.0, 3.0))
+
+    assert (verdict.state, verdict.cause) == ("suspected", cause)
+
+
 def test_arrays_of_numpy_do_not_explain_an_allocator_of_tensors():
     verdict = judged(on_host(ARRAYS, 8.0), "vram")
 
