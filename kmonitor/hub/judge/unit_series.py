@@ -434,7 +434,8 @@ def _of_place(
     unchanged = len(counted) - 1 - changes[-1]
     least = _TIMES_GAP * max(gaps, default=1)
     if unchanged >= max(_UNCHANGED, least):
-        found[counted[-1]] = found[counted[changes[-1]]]
+        for at in counted[changes[-1] + 1 :]:  # a judged window may end amid them
+            found[at] = found[counted[changes[-1]]]
     return found, unchanged >= max(_STOPPED, least)
 
 
