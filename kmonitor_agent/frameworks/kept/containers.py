@@ -9,8 +9,10 @@ import functools
 import gc
 import queue
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable
+from contextvars import ContextVar
 from itertools import islice
 from types import FunctionType
 from typing import Any, Final
@@ -117,6 +119,7 @@ _STORAGE: Final = {
     "contextlib": "_exit_callbacks",
     "multiprocessing.queues": "_buffer",
     "queue": "queue",
+    "shelve": "cache",
     "tensorflow.python.trackable.data_structures": "_storage",
     "weakref": "data",
 }
@@ -180,14 +183,26 @@ _BACKLOGS: Final = {
 def read_instead(value: Any) -> Any:
     """Container in place of an object, else the object itself.
 
-    A pool of workers becomes the calls that wait. Results of `functools.lru_cache`, where it has a
-    limit or keeps the objects of methods, and the items of a `queue.SimpleQueue` become a series.
+    A pool of workers becomes the calls that wait, a context variable its value, and a
+    `threading.local` the attributes that it has in each thread (up to Python 3.12). Results of
+    `functools.lru_cache`, where it has a limit or keeps the objects of methods, and the items of a
+    `queue.SimpleQueue` become a series.
     """
     name = _BACKLOGS.get(class_module(type(value)))
     if name is not None:
         value = instance_dict(value).get(name, value)
+    if type(value) is ContextVar:
+        value = ContextVar.get(value, None)
+    elif is_instance(value, threading.local):
+        value = _of_threads(value)
     series = _results(value) or _simple_queue(value)
     return value if series is None else series
+
+
+def _of_threads(value: Any) -> Any:
+    tables = [each for each in gc.get_referents(value) if type(each) is dict]
+    found = [each for table in tables for each in list(table.values()) if type(each) is dict]
+    return found[0] if len(found) == 1 else found or value
 
 
 def _is_simple_queue(value: Any) -> bool:

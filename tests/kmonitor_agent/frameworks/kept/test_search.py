@@ -7,10 +7,13 @@ import gc
 import io
 import logging
 import queue
+import shelve
 import sys
+import threading
 import weakref
 from collections import Counter, UserDict, UserList, deque
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from logging.handlers import MemoryHandler
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -286,6 +289,39 @@ def test_numbers_are_named_only_once_they_take_a_mebibyte():
 
     assert "Recorder.history" not in few
     assert kept(recorder)["Recorder.history"].kind == "number"
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="a thread's attributes are out of reach")
+def test_attributes_of_each_thread_are_searched():
+    recorder = Recorder()
+    recorder.history = threading.local()
+    recorder.history.cache = [array() for _ in range(3)]
+
+    found = kept(recorder)['Recorder.history["cache"]']
+
+    assert (found.kind, found.container, found.count) == ("numpy.ndarray", "list", 3)
+
+
+def test_the_value_of_a_context_variable_is_searched():
+    recorder = Recorder()
+    recorder.history = ContextVar("history")
+    recorder.history.set(tuple(array() for _ in range(3)))
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.container, found.count) == ("numpy.ndarray", "tuple", 3)
+
+
+def test_entries_that_a_shelf_keeps_until_it_is_closed_are_found(tmp_path: Path):
+    recorder = Recorder()
+    path = str(tmp_path / "features")
+    with shelve.open(path, writeback=True) as recorder.history:  # noqa: S301 - written here
+        for n in range(3):
+            recorder.history[str(n)] = array()
+
+        found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count) == ("numpy.ndarray", 3)
 
 
 def test_keys_that_take_more_than_the_numbers_beside_them_are_what_is_named():
