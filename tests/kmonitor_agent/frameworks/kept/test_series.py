@@ -286,7 +286,7 @@ def test_a_cache_that_fills_is_named_with_its_capacity():
 
 
 class Fold:
-    """What a cached method computes of its object."""
+    """Data whose methods compute something of it once."""
 
     def __init__(self) -> None:
         self.images = array()
