@@ -34,8 +34,8 @@ class Series(list[Any]):
 
     Attributes:
         length: Number of items, of which these are the newest, the newest last.
-        name: Kind of container that they represent: "functools.lru_cache", "SimpleQueue",
-            "linked tuple", "attributes", "subclasses".
+        name: Kind of container that they represent: "functools.lru_cache", "functools.cache",
+            "SimpleQueue", "linked tuple", "attributes", "subclasses".
         capacity: Maximum number of items; None: there is none.
     """
 
